@@ -1,0 +1,1 @@
+"""The networks, how they are trained, and what is measured of them."""

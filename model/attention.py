@@ -1,0 +1,67 @@
+"""Attention between tokens: over several scales of time, and between streams.
+
+N = B x T streams of the batch, Q query tokens, K keys, D width.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from model.encoders import dense
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, heads: int) -> Tensor:
+    """Scaled dot-product attention of (N,Q,D) queries over (N,K,D) keys; (N,Q,D)."""
+    split = [x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (query, key, value)]
+    return scaled_dot_product_attention(*split).transpose(1, 2).flatten(2)
+
+
+class ScaleAttention(nn.Module):
+    """Attention at one scale, with projections of its own."""
+
+    def __init__(self, width: int, heads: int, hidden: int) -> None:
+        super().__init__()
+        widths = (width, hidden, width) if hidden else (width, width)
+        self.query, self.key, self.value = dense(*widths), dense(*widths), dense(*widths)
+        self.heads = heads
+
+    def forward(self, state: Tensor, memory: Tensor) -> Tensor:
+        """(N,Q,D) tokens read (N,K,D) pooled candles; (N,Q,D)."""
+        return attend(self.query(state), self.key(memory), self.value(memory), self.heads)
+
+
+class MultiScaleAttention(nn.Module):
+    """The same tokens read the candles at every scale; one linear fuses what they found."""
+
+    def __init__(self, width: int, heads: int, scales: tuple[int, ...], hidden: int) -> None:
+        super().__init__()
+        self.scales = nn.ModuleList(ScaleAttention(width, heads, hidden) for _ in scales)
+        self.fuse = nn.Linear(len(scales) * width, width)
+
+    def forward(self, state: Tensor, memories: list[Tensor]) -> Tensor:
+        """(N,Q,D) tokens and one (N,K,D) memory a scale; (N,Q,D)."""
+        found = [scale(state, memory) for scale, memory in zip(self.scales, memories, strict=True)]
+        return self.fuse(torch.cat(found, dim=-1))
+
+
+class CrossTimeframe(nn.Module):
+    """One pre-norm layer in which every token of every stream reads all the others.
+
+    Tokens stand for several bars, so this costs a fraction of attention between all candles of all streams.
+    """
+
+    def __init__(self, width: int, heads: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.attention_norm, self.feed_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+        self.value, self.out = nn.Linear(width, width), nn.Linear(width, width)
+        self.feed_forward = dense(width, d_ff, width)
+        self.dropout = nn.Dropout(dropout)
+        self.heads = heads
+
+    def forward(self, state: Tensor) -> Tensor:
+        """(B, T x Q, D) tokens of all streams in a row; same shape."""
+        x = self.attention_norm(state)
+        found = attend(self.query(x), self.key(x), self.value(x), self.heads)
+        state = state + self.dropout(self.out(found))
+        return state + self.dropout(self.feed_forward(self.feed_norm(state)))

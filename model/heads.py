@@ -1,0 +1,36 @@
+"""What the network says: one small head for each thing it predicts.
+
+B batch, T streams, D width, L pivot levels.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from model.encoders import dense
+from model.presets import ModelConfig
+
+
+class Heads(nn.Module):
+    """Action, confidence, price and trade success of the sample; next candle of each stream; pivot of each level."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        width, hidden, drop = config.d_model, config.head_hidden, config.dropout
+        self.action = dense(width, *config.action_hidden, 3, dropout=drop)
+        self.confidence = dense(width, *hidden, 1, dropout=drop)
+        self.price = dense(width, *hidden, 1, dropout=drop)
+        self.trade_success = dense(width, *hidden, 1, dropout=drop)
+        self.next_candles = nn.ModuleList(dense(width, *hidden, 5, dropout=drop) for _ in range(config.streams))
+        self.pivots = nn.ModuleList(dense(width, *hidden, 2, dropout=drop) for _ in range(config.pivot_levels))
+
+    def forward(self, summary: Tensor, streams: Tensor) -> dict[str, Tensor]:
+        """Outputs by name from the sample's summary (B,D) and its streams (B,T,D); logits where a probability is meant."""
+        candles = [head(streams[:, i]) for i, head in enumerate(self.next_candles)]
+        return {
+            "action_logits": self.action(summary),  # (B,3)
+            "confidence": self.confidence(summary),  # (B,1) logit
+            "price": self.price(summary),  # (B,1)
+            "trade_success": self.trade_success(summary),  # (B,1) logit
+            "next_candles": torch.stack(candles, dim=1),  # (B,T,5)
+            "pivots": torch.stack([head(summary) for head in self.pivots], dim=1),  # (B,L,2)
+        }
