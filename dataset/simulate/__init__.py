@@ -1,4 +1,4 @@
-"""A simulated market with annotated trades: the sample dataset, in whole numbers so that each machine makes the same."""
+"""A simulated market with annotated trades, in whole numbers so that every machine makes the same sample dataset."""
 
 from dataset.simulate.files import simulate
 

@@ -1,7 +1,6 @@
 """Writing the simulated market as a data root: the same bytes each time, with the same pyarrow."""
 
 import csv
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dataset.schema import ASK_COLUMNS, BID_COLUMNS, BOOK_BUCKETS, DatasetInfo, book_path, candle_path, write_info
 from dataset.simulate import book, market
 from dataset.simulate.marks import TICKS_PER_UNIT, marks
 from dataset.simulate.noise import Ints
@@ -20,6 +20,14 @@ DAYS = 31
 TRADES = 51  # with five samples each, 255
 START = datetime(2025, 1, 1, tzinfo=UTC)
 PRIMARY, REFERENCE = "SIM/ETH", "SIM/BTC"
+INFO = DatasetInfo(
+    name="Simulated market",
+    simulated=True,
+    primary=PRIMARY,
+    reference=REFERENCE,
+    timeframes=("1m", "5m", "15m", "1h"),
+    reference_timeframe="1m",
+)
 _OPENING = {PRIMARY: 30_000, REFERENCE: 60_000}  # ticks: 3,000.0 and 60,000
 _REFERENCE_SCALE = 3  # reference ticks for two of the primary's, as its price has twice the ticks and moves less
 
@@ -36,21 +44,13 @@ def simulate(out: Path, seed: int = SEED) -> dict[str, int]:
     assert plan[-1].calm < bars - 300, "the last trade needs bars after it"
     primary, reference = _symbols(seed, bars, plan)
     rows = marks(seed, plan, primary, START, PRIMARY)
-    bids, asks = book.sizes(seed, bars, plan, buckets=20)
+    bids, asks = book.sizes(seed, bars, plan, BOOK_BUCKETS)
 
     _write_candles(out, PRIMARY, primary, TICKS_PER_UNIT)
     _write_candles(out, REFERENCE, reference, 1)
     _write_book(out, bids, asks)
     _write_annotations(out / "annotations.csv", rows)
-    description = {
-        "name": "Simulated market",
-        "simulated": True,
-        "primary": PRIMARY,
-        "reference": REFERENCE,
-        "timeframes": ["1m", "5m", "15m", "1h"],
-        "reference_timeframe": "1m",
-    }
-    (out / "dataset.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    write_info(out, INFO)
     return {"candles": 2 * bars, "book": len(bids), "trades": len(rows)}
 
 
@@ -71,14 +71,14 @@ def _symbols(seed: int, bars: int, plan: list[Swing]) -> tuple[dict[str, Ints], 
 def _write_candles(out: Path, symbol: str, bars: dict[str, Ints], ticks_per_unit: int) -> None:
     prices = {name: bars[name] / ticks_per_unit for name in ("open", "high", "low", "close")}
     columns = {"open_time": _times(len(bars["open"]), 1), **prices, "volume": bars["volume"].astype(np.float64)}
-    _write(out / "candles" / symbol.replace("/", "_") / "1m.parquet", columns)
+    _write(candle_path(out, symbol, "1m"), columns)
 
 
 def _write_book(out: Path, bids: Ints, asks: Ints) -> None:
     columns: dict[str, Any] = {"time": _times(len(bids), book.EVERY_BARS)}
-    for side, sizes in (("bid", bids), ("ask", asks)):
-        columns |= {f"{side}_{bucket}": sizes[:, bucket].astype(np.float64) for bucket in range(sizes.shape[1])}
-    _write(out / "book" / f"{PRIMARY.replace('/', '_')}.parquet", columns)
+    for names, sizes in ((BID_COLUMNS, bids), (ASK_COLUMNS, asks)):
+        columns |= {name: sizes[:, bucket].astype(np.float64) for bucket, name in enumerate(names)}
+    _write(book_path(out, PRIMARY), columns)
 
 
 def _times(count: int, every_minutes: int) -> pa.Array:
