@@ -1,0 +1,62 @@
+"""Tables of a user as text cells: nothing is converted, dropped or guessed while reading."""
+
+import csv
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED
+
+Cells = dict[str, str]
+
+
+def read_cells(path: Path) -> list[tuple[int, Cells]]:
+    """(row number, cells as text) of a CSV or Parquet file; blank lines are counted and left out.
+
+    Raises ValueError if the file cannot be read, lacks a column or has an unknown one, or a row has too many cells.
+    """
+    try:
+        rows = list(_parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path))
+    except (csv.Error, UnicodeDecodeError, pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None
+    header = [name.strip() for name in rows[0]] if rows else []
+    _check_header(path.name, header)
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) > len(header):
+            raise ValueError(f"{path.name} row {number} has {len(row)} cells, expected {len(header)}")
+    return [
+        (number, dict(zip(header, [cell.strip() for cell in row], strict=False)))
+        for number, row in enumerate(rows[1:], start=2)
+        if any(cell.strip() for cell in row)
+    ]
+
+
+def _csv_rows(path: Path) -> Iterator[list[str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        yield from csv.reader(file, strict=True)
+
+
+def _parquet_rows(path: Path) -> Iterator[list[str]]:
+    table = pq.ParquetFile(path).read()
+    yield table.column_names
+    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        yield ["" if cell is None or cell != cell else _text(cell) for cell in row]
+
+
+def _text(cell: object) -> str:
+    return cell.isoformat() if isinstance(cell, datetime) else str(cell)
+
+
+def _check_header(file: str, header: list[str]) -> None:
+    """Refuse a header that lacks a column, repeats one or has one we do not know."""
+    missing = [name for name in ANNOTATION_REQUIRED if name not in header]
+    if missing:
+        raise ValueError(f"{file} row 1: column {missing[0]} is missing, found {', '.join(header) or 'nothing'}")
+    unknown = [name for name in header if name not in ANNOTATION_COLUMNS]
+    if unknown:
+        raise ValueError(f"{file} row 1: column {unknown[0]!r} is unknown, expected {', '.join(ANNOTATION_COLUMNS)}")
+    if len(set(header)) != len(header):
+        raise ValueError(f"{file} row 1: a column is there twice in {', '.join(header)}")
