@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from model.encoders import dense
+from model.encoders import ChannelDropout, dense
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, heads: int) -> Tensor:
@@ -22,7 +22,7 @@ class ScaleAttention(nn.Module):
     def __init__(self, width: int, heads: int, hidden: int) -> None:
         super().__init__()
         widths = (width, hidden, width) if hidden else (width, width)
-        self.query, self.key, self.value = dense(*widths), dense(*widths), dense(*widths)
+        self.query, self.key, self.value = (dense(*widths, bias=False) for _ in range(3))
         self.heads = heads
 
     def forward(self, state: Tensor, memory: Tensor) -> Tensor:
@@ -55,8 +55,8 @@ class CrossTimeframe(nn.Module):
         self.attention_norm, self.feed_norm = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
         self.value, self.out = nn.Linear(width, width), nn.Linear(width, width)
-        self.feed_forward = dense(width, d_ff, width)
-        self.dropout = nn.Dropout(dropout)
+        self.feed_forward = dense(width, d_ff, width, between=nn.ReLU)
+        self.dropout = ChannelDropout(dropout)
         self.heads = heads
 
     def forward(self, state: Tensor) -> Tensor:

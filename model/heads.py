@@ -21,7 +21,7 @@ class Heads(nn.Module):
         self.price = dense(width, *hidden, 1, dropout=drop)
         self.trade_success = dense(width, *hidden, 1, dropout=drop)
         self.next_candles = nn.ModuleList(dense(width, *hidden, 5, dropout=drop) for _ in range(config.streams))
-        self.pivots = nn.ModuleList(dense(width, *hidden, 2, dropout=drop) for _ in range(config.pivot_levels))
+        self.pivots = nn.ModuleList(dense(width, *hidden, 2, dropout=drop) for _ in config.pivot_levels)
 
     def forward(self, summary: Tensor, streams: Tensor) -> dict[str, Tensor]:
         """Outputs by name from the sample's summary (B,D) and its streams (B,T,D); logits where a probability is meant."""

@@ -3,11 +3,12 @@
 N = B x T streams of the batch, Q tokens, K keys, D width.
 """
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, silu
 
 from model.attention import MultiScaleAttention
-from model.encoders import dense
+from model.encoders import ChannelDropout, dense
 from model.presets import ModelConfig
 
 
@@ -37,7 +38,7 @@ class AdaptiveNorm(nn.Module):
 
 def modulated(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     """Layer norm of the last axis, then scaled by 1 + scale and shifted."""
-    return layer_norm(x, x.shape[-1:]) * (1 + scale) + shift
+    return torch.addcmul(shift, layer_norm(x, x.shape[-1:]), 1 + scale)
 
 
 class Layer(nn.Module):
@@ -48,8 +49,8 @@ class Layer(nn.Module):
         width = config.d_model
         self.norms = AdaptiveNorm(width, 2, config.adaptive_norm)
         self.attention = MultiScaleAttention(width, config.heads, config.scales, config.qkv_hidden)
-        self.feed_forward = dense(width, config.d_ff, width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.feed_forward = dense(width, config.d_ff, width, between=nn.ReLU)
+        self.dropout = ChannelDropout(config.dropout)
 
     def forward(self, state: Tensor, memories: list[Tensor], context: Tensor) -> Tensor:
         """(N,Q,D) tokens, one (N,K,D) memory a scale, (N,D) context; the new (N,Q,D) tokens."""

@@ -19,7 +19,9 @@ class ModelConfig:
     d_ff: int = setting(1024, "Width inside a feed-forward.", minimum=8, maximum=16384)
     scales: tuple[int, ...] = setting((1, 3, 5), "Bars that keys and values are pooled over.", minimum=1, maximum=60)
     token_bars: int = setting(5, "Bars that one token of the layers stands for.", minimum=1, maximum=60, unit="bars")
-    pivot_levels: int = setting(3, "Levels of nested pivots that are predicted.", minimum=1, maximum=5)
+    pivot_levels: tuple[int, ...] = setting(
+        (1, 2, 3), "Levels of nested pivots that are predicted.", minimum=1, maximum=5
+    )
     dropout: float = setting(0.1, "Share of values dropped in training.", minimum=0.0, maximum=0.9)
     streams: int = setting(5, "Candle streams: timeframes plus the reference symbol.", minimum=1, maximum=16)
     seq_len: int = setting(200, "Candles a stream; other lengths work too.", minimum=10, maximum=600, unit="bars")
@@ -38,8 +40,10 @@ class ModelConfig:
         found = problems(self)
         if not found and self.d_model % (2 * self.heads):
             found.append(f"d_model is {self.d_model}, expected a multiple of 2 x heads = {2 * self.heads}")
-        if not found and (not self.scales or len(set(self.scales)) < len(self.scales)):
-            found.append(f"scales is {self.scales}, expected different numbers of bars")
+        for name in ("scales", "pivot_levels"):
+            values = getattr(self, name)
+            if not found and (not values or list(values) != sorted(set(values))):
+                found.append(f"{name} is {values}, expected rising numbers")
         if found:
             raise ValueError("; ".join(found))
 
@@ -69,7 +73,7 @@ def legacy() -> ModelConfig:
         layers=12,
         d_ff=4096,
         scales=(1, 3, 5, 7, 11, 15),
-        pivot_levels=5,
+        pivot_levels=(1, 2, 3, 4, 5),
         pattern_hidden=(256, 512),
         qkv_hidden=2048,
         cross_layers=2,
@@ -105,7 +109,7 @@ def fitted(config: ModelConfig, samples: Mapping[str, Any]) -> ModelConfig:
         tech_features=samples["tech_data"].shape[1],
         market_features=samples["market_data"].shape[1],
         position_features=samples["position_state"].shape[1],
-        pivot_levels=samples["pivots"].shape[1],
+        pivot_levels=tuple(range(1, samples["pivots"].shape[1] + 1)),
     )
 
 

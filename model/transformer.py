@@ -67,10 +67,12 @@ class Transformer(nn.Module):
             state = self._run(cross, state)  # (B, T x Q, D)
         state = state.view(b * t, q, -1)
         fine = [pooled(candles, scale, q).flatten(0, 1) for scale in self.config.scales]  # (B x T, K, D) a scale
-        shares = [token_shares(q, self.config.token_bars, scale, state) for scale in self.config.scales]  # (K,Q)
+        shares = [
+            token_shares(q, self.config.token_bars, scale, state) for scale in self.config.scales
+        ]  # (B x T, K, Q)
         per_stream = context.repeat_interleave(t, dim=0)
         for i, layer in enumerate(self.layers):
-            memories = [candle + share @ state for candle, share in zip(fine, shares, strict=True)]
+            memories = [torch.baddbmm(candle, share, state) for candle, share in zip(fine, shares, strict=True)]
             if i == len(self.layers) - 1:
                 state = state[:, -1:]  # nothing reads the other tokens any more
             state = self._run(layer, state, memories, per_stream)
@@ -114,6 +116,6 @@ def pooled(candles: Tensor, bars: int, most: int | None = None) -> Tensor:
 
 
 def token_shares(tokens: int, token_bars: int, scale: int, like: Tensor) -> Tensor:
-    """How much of each token's bars lies in each group of `scale` bars: brings the tokens to that scale; (K,Q)."""
+    """How much of each token's bars lies in each group of `scale` bars: brings the tokens to that scale; (N,K,Q)."""
     owner = torch.eye(tokens, device=like.device, dtype=like.dtype).repeat_interleave(token_bars, dim=0)
-    return pooled(owner[None, None], scale, tokens)[0, 0]
+    return pooled(owner[None, None], scale, tokens)[0].expand(like.shape[0], -1, -1)
