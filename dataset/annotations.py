@@ -9,7 +9,6 @@ from pathlib import Path
 from dataset.cells import Cells, read_cells
 from dataset.findings import Finding
 from dataset.schema import (
-    ANNOTATION_COLUMNS,
     ANNOTATION_REQUIRED,
     SIDES,
     annotation_path,
