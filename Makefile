@@ -1,0 +1,43 @@
+# `make help` lists the targets. Everything runs in .venv, which `make` builds from the lock when it is missing or older.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help install run up test lint clean lock
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.installed ## Make .venv and install the lock
+
+$(VENV)/.installed: requirements.lock requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --progress-bar on --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+data: | $(VENV)/.installed
+	dvc pull
+
+run: install data ## Train once on the sample dataset, from annotated trades to a registered model
+	pivotline run
+
+up: install data ## Start MLflow, Prefect, the worker and the page on 127.0.0.1; Ctrl-C ends them all
+	pivotline up
+
+lint: install ## Check style and types
+	ruff check .
+	ruff format --check .
+	mypy
+
+test: lint data ## Lint, types and all tests
+	pytest
+
+clean: ## Remove what runs have written (state/, artifacts/, checkpoints/), not the data
+	rm -rf state artifacts checkpoints
+
+lock: ## Write the installed versions to the lock files
+	$(BIN)/python docker/lock.py
