@@ -59,11 +59,11 @@ class ContextEncoders(nn.Module):
         return book, book[:, -1] + rest + self.position(batch["position_state"])
 
 
-def time_waves(bars: int, width: int) -> Tensor:
+def time_waves(bars: int, width: int, device: torch.device) -> Tensor:
     """Sine and cosine of the distance to the last candle, so that any window length means the same; (bars, width).
 
     Vaswani et al. 2017, counted backwards from the decision.
     """
-    distance = torch.arange(bars - 1, -1, -1, dtype=torch.float32)[:, None]
-    rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32) * (-math.log(1e4) / width))
+    distance = torch.arange(bars - 1, -1, -1, dtype=torch.float32, device=device)[:, None]
+    rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(1e4) / width))
     return torch.cat([torch.sin(distance * rate), torch.cos(distance * rate)], dim=1)

@@ -24,7 +24,10 @@ class Heads(nn.Module):
         self.pivots = nn.ModuleList(dense(width, *hidden, 2, dropout=drop) for _ in config.pivot_levels)
 
     def forward(self, summary: Tensor, streams: Tensor) -> dict[str, Tensor]:
-        """Outputs by name from the sample's summary (B,D) and its streams (B,T,D); logits where a probability is meant."""
+        """Outputs by name from the sample's summary (B,D) and its streams (B,T,D).
+
+        Logits where a probability is meant.
+        """
         candles = [head(streams[:, i]) for i, head in enumerate(self.next_candles)]
         return {
             "action_logits": self.action(summary),  # (B,3)

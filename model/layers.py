@@ -20,18 +20,19 @@ class AdaptiveNorm(nn.Module):
 
     def __init__(self, width: int, norms: int, adaptive: bool) -> None:
         super().__init__()
-        self.width, self.norms = width, norms
+        self.norms, self.adaptive = norms, adaptive
         if adaptive:
             self.modulate = nn.Linear(width, 2 * norms * width)
             nn.init.zeros_(self.modulate.weight)
             nn.init.zeros_(self.modulate.bias)
         else:
-            self.plain = nn.ModuleList(nn.LayerNorm(width) for _ in range(norms))
+            self.scale = nn.Parameter(torch.zeros(norms, width))
+            self.shift = nn.Parameter(torch.zeros(norms, width))
 
     def modulation(self, context: Tensor) -> list[tuple[Tensor, Tensor]]:
         """A scale and a shift (N,1,D) for each norm, from the context (N,D)."""
-        if hasattr(self, "plain"):
-            return [(norm.weight - 1, norm.bias) for norm in self.plain]
+        if not self.adaptive:
+            return list(zip(self.scale, self.shift, strict=True))
         parts = self.modulate(silu(context))[:, None].chunk(2 * self.norms, dim=-1)
         return list(zip(parts[::2], parts[1::2], strict=True))
 

@@ -20,7 +20,7 @@ class ModelConfig:
     scales: tuple[int, ...] = setting((1, 3, 5), "Bars that keys and values are pooled over.", minimum=1, maximum=60)
     token_bars: int = setting(5, "Bars that one token of the layers stands for.", minimum=1, maximum=60, unit="bars")
     pivot_levels: tuple[int, ...] = setting(
-        (1, 2, 3), "Levels of nested pivots that are predicted.", minimum=1, maximum=5
+        (1, 2, 3), "Levels of nested pivots predicted.", minimum=1, maximum=5
     )
     dropout: float = setting(0.1, "Share of values dropped in training.", minimum=0.0, maximum=0.9)
     streams: int = setting(5, "Candle streams: timeframes plus the reference symbol.", minimum=1, maximum=16)

@@ -17,7 +17,7 @@ class TrainConfig:
     clip_norm: float = setting(1.0, "Largest norm of all gradients together.", minimum=1e-3, maximum=1e3)
     label_smoothing: float = setting(0.05, "Probability given to the other actions.", minimum=0.0, maximum=0.5)
     patience_epochs: int = setting(
-        4, "Epochs without a better validation score before the end.", minimum=1, maximum=1000
+        4, "Epochs without a better score before the end.", minimum=1, maximum=1000
     )
     precision: str = setting("fp32", "Number format of the network's arithmetic.", choices=("fp32", "bf16", "fp16"))
     checkpointing: bool = setting(True, "Recompute activations in the backward pass: less memory, more time.")

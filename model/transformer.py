@@ -1,11 +1,13 @@
 """The multi-timeframe transformer.
 
-B batch, T streams, S candles, Q tokens of a stream, K keys of a scale, D width.
+B batch, T streams, N = B x T, S candles, Q tokens of a stream, K keys of a scale, D width.
 
 Every candle is encoded by itself. The layers then work on tokens that stand for `token_bars` bars each, and in every
 layer each token reads the candles again at several scales. All scales hold about as many keys, so the fine ones see
 the near past in detail and the coarse ones the whole window. All outputs are read at the last token.
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -37,7 +39,6 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.final_norm = AdaptiveNorm(width, 1, config.adaptive_norm)
         self.heads = Heads(config)
-        self.register_buffer("waves", time_waves(MAX_BARS, width), persistent=False)
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Outputs by name (see `Heads`) for sample fields by name; S may be anything up to 600.
@@ -55,7 +56,8 @@ class Transformer(nn.Module):
     def _candles(self, prices: Tensor, book: Tensor) -> Tensor:
         """Every candle (B,T,S,5) as a vector that knows its stream, its age and, on the primary stream, its book."""
         bars = prices.shape[2]
-        candles = self.pattern_encoder(prices) + self.stream_embedding + self.waves[-bars:]
+        waves = time_waves(bars, self.config.d_model, prices.device)
+        candles = self.pattern_encoder(prices) + (self.stream_embedding + waves)
         book = nn.functional.pad(book[:, None], (0, 0, 0, 0, 0, prices.shape[1] - 1))
         return whole_tokens(candles + book, self.config.token_bars)
 
@@ -66,7 +68,7 @@ class Transformer(nn.Module):
         for cross in self.cross:
             state = self._run(cross, state)  # (B, T x Q, D)
         state = state.view(b * t, q, -1)
-        fine = [pooled(candles, scale, q).flatten(0, 1) for scale in self.config.scales]  # (B x T, K, D) a scale
+        fine = [pooled(candles, scale, q).flatten(0, 1) for scale in self.config.scales]  # (N,K,D)
         shares = [
             token_shares(q, self.config.token_bars, scale, state) for scale in self.config.scales
         ]  # (B x T, K, Q)
@@ -79,11 +81,13 @@ class Transformer(nn.Module):
         ((scale, shift),) = self.final_norm.modulation(per_stream)
         return modulated(state, scale, shift).view(b, t, -1)
 
-    def _run(self, module: nn.Module, *inputs: object) -> Tensor:
+    def _run(self, module: nn.Module, *inputs: Any) -> Tensor:
         """One module, its activations recomputed in the backward pass if checkpointing is on."""
         if self.checkpointing and self.training:
-            return checkpoint(module, *inputs, use_reentrant=False)
-        return module(*inputs)
+            recomputed: Tensor = checkpoint(module, *inputs, use_reentrant=False)
+            return recomputed
+        found: Tensor = module(*inputs)
+        return found
 
     def _refuse_other_shapes(self, batch: dict[str, Tensor]) -> None:
         c, bars = self.config, batch["price_data"].shape[2]

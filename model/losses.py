@@ -1,0 +1,55 @@
+"""What the network is taught: one loss a head, each a mean over the samples of a batch.
+
+Every loss is first worked out for each sample, so that batches of any size add up to the loss of the whole split.
+B batch, T streams, L pivot levels.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, huber_loss
+
+from model.recipe import TrainConfig
+
+ACTIONS = ("hold", "buy", "sell")
+
+
+def class_weights(actions: Tensor) -> tuple[Tensor, list[str]]:
+    """Weights that let every action count alike, and a sentence for each action without a sample (weight 0); (3,)."""
+    counts = torch.bincount(actions, minlength=len(ACTIONS)).float()
+    present = counts > 0
+    weights = torch.where(present, len(actions) / (present.sum() * counts.clamp(min=1)), 0.0)
+    missing = [name for name, found in zip(ACTIONS, present.tolist(), strict=True) if not found]
+    return weights, [f"no training sample has the action {name}: the model cannot learn it" for name in missing]
+
+
+def sample_losses(
+    outputs: dict[str, Tensor], batch: dict[str, Tensor], weights: Tensor, smoothing: float
+) -> dict[str, Tensor]:
+    """The loss of each head for each sample, (B,) each; a label that is NaN is absent and costs nothing."""
+    logits, actions = outputs["action_logits"].float(), batch["actions"]
+    right = (logits.argmax(dim=1) == actions).float().detach()
+    action = cross_entropy(logits, actions, reduction="none", label_smoothing=smoothing) * weights[actions]
+    return {
+        "action": action,
+        "confidence": binary_cross_entropy_with_logits(outputs["confidence"][:, 0].float(), right, reduction="none"),
+        "price": _present(huber_loss, outputs["price"], batch["future_prices"][:, None]),
+        "candle": _present(huber_loss, outputs["next_candles"], batch["next_candles"]),
+        "pivot": _present(huber_loss, outputs["pivots"], batch["pivots"]),
+        "success": _present(binary_cross_entropy_with_logits, outputs["trade_success"], batch["trade_success"]),
+    }
+
+
+def _present(loss: Callable[..., Tensor], output: Tensor, label: Tensor) -> Tensor:
+    """A loss averaged over the values of each sample, with absent labels counting as zero; (B,)."""
+    absent = label.isnan()
+    values = loss(output.float(), label.where(~absent, 0.0), reduction="none")
+    return values.where(~absent, 0.0).flatten(1).mean(dim=1)
+
+
+def mean_losses(per_sample: dict[str, Tensor], config: TrainConfig) -> dict[str, Tensor]:
+    """The mean of each loss over the batch, and under `loss` their weighted sum."""
+    means = {name: values.mean() for name, values in per_sample.items()}
+    total = sum(getattr(config, f"{name}_weight") * value for name, value in means.items())
+    return {"loss": torch.as_tensor(total), **{f"{name}_loss": value for name, value in means.items()}}
