@@ -170,4 +170,3 @@ def _folders(root: Path) -> list[Path]:
     if not root.is_dir():
         return []
     return [path for path in sorted(root.glob("step-*")) if path.is_dir() and not path.is_symlink()]
-

@@ -54,7 +54,7 @@ class ContextEncoders(nn.Module):
 
     def forward(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """The book of every candle (B,S,D) and the context at the decision (B,D)."""
-        book = self.book(batch["cob_data"])
+        book = self.book(batch["cob_data"]) * present(batch["cob_data"])
         rest = self.tech(batch["tech_data"]) + self.market(batch["market_data"])
         return book, book[:, -1] + rest + self.position(batch["position_state"])
 
@@ -67,3 +67,8 @@ def time_waves(bars: int, width: int, device: torch.device) -> Tensor:
     distance = torch.arange(bars - 1, -1, -1, dtype=torch.float32, device=device)[:, None]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(1e4) / width))
     return torch.cat([torch.sin(distance * rate), torch.cos(distance * rate)], dim=1)
+
+
+def present(values: Tensor) -> Tensor:
+    """1 for each row that has a value, 0 for an all-zero row, which stands for no candle or no book; (…,1)."""
+    return values.any(dim=-1, keepdim=True).to(values.dtype)

@@ -13,6 +13,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from model.recipe import TrainConfig
 
 ACTIONS = ("hold", "buy", "sell")
+SMALLEST_UNIT = 1e-8
 
 
 def class_weights(actions: Tensor) -> tuple[Tensor, list[str]]:
@@ -24,19 +25,32 @@ def class_weights(actions: Tensor) -> tuple[Tensor, list[str]]:
     return weights, [f"no training sample has the action {name}: the model cannot learn it" for name in missing]
 
 
+def label_units(fields: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The usual size (root mean square) of the price label (1,) and of each pivot label (L,2) in the training split."""
+    labels = {"price": fields["future_prices"][:, None], "pivots": fields["pivots"]}
+    return {name: _usual_size(values) for name, values in labels.items()}
+
+
+def _usual_size(values: Tensor) -> Tensor:
+    """Root mean square over the first axis of what is there; 1 where nothing is, or where all is zero."""
+    size = values.square().nanmean(dim=0).sqrt().nan_to_num()
+    return size.where(size > SMALLEST_UNIT, 1.0)
+
+
 def sample_losses(
-    outputs: dict[str, Tensor], batch: dict[str, Tensor], weights: Tensor, smoothing: float
+    outputs: dict[str, Tensor], batch: dict[str, Tensor], weights: Tensor, units: dict[str, Tensor], smoothing: float
 ) -> dict[str, Tensor]:
     """The loss of each head for each sample, (B,) each; a label that is NaN is absent and costs nothing."""
     logits, actions = outputs["action_logits"].float(), batch["actions"]
+    price, pivots = batch["future_prices"][:, None], batch["pivots"]
     right = (logits.argmax(dim=1) == actions).float().detach()
     action = cross_entropy(logits, actions, reduction="none", label_smoothing=smoothing) * weights[actions]
     return {
         "action": action,
         "confidence": binary_cross_entropy_with_logits(outputs["confidence"][:, 0].float(), right, reduction="none"),
-        "price": _present(huber_loss, outputs["price"], batch["future_prices"][:, None]),
+        "price": _present(huber_loss, outputs["price"] / units["price"], price / units["price"]),
         "candle": _present(huber_loss, outputs["next_candles"], batch["next_candles"]),
-        "pivot": _present(huber_loss, outputs["pivots"], batch["pivots"]),
+        "pivot": _present(huber_loss, outputs["pivots"] / units["pivots"], pivots / units["pivots"]),
         "success": _present(binary_cross_entropy_with_logits, outputs["trade_success"], batch["trade_success"]),
     }
 

@@ -4,17 +4,22 @@ On CUDA the allocator's own peaks; on the CPU the bytes of all live tensors duri
 resident memory of the process.
 """
 
+import contextlib
 import resource
 import sys
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from model.device import Device
+from model.learner import Learner
+
+WATCHED_UPDATES = 2  # the first makes the optimiser's state, the second is like all the others
 
 
 class TensorBytes(TorchDispatchMode):
@@ -49,29 +54,44 @@ class TensorBytes(TorchDispatchMode):
         self.live -= nbytes
 
 
-def present_tensors(model: nn.Module, optimizer: torch.optim.Optimizer, fields: dict[str, Tensor]) -> list[Tensor]:
+class Meter:
+    """Measures one run on its device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.watched = 0  # updates seen by `watching`
+        self.tensor_peak_bytes: int | None = None
+        if device.kind == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+
+    @contextlib.contextmanager
+    def watching(self, learner: Learner, samples: dict[str, Tensor]) -> Iterator[None]:
+        """Counts the tensors of the first updates on a CPU; does nothing afterwards, since counting takes time."""
+        if self.device.kind != "cpu" or self.watched >= WATCHED_UPDATES:
+            yield
+            return
+        with TensorBytes(*present_tensors(learner, samples)) as tensors:
+            yield
+        self.watched += 1
+        self.tensor_peak_bytes = max(tensors.peak, self.tensor_peak_bytes or 0)
+
+    def measured(self) -> dict[str, Any]:
+        """The peaks of this run in bytes; what was not measured is absent."""
+        row: dict[str, Any] = {"kind": self.device.kind, "process_peak_bytes": process_peak_bytes()}
+        if self.device.kind == "cuda":
+            row["allocated_peak_bytes"] = torch.cuda.max_memory_allocated()
+            row["reserved_peak_bytes"] = torch.cuda.max_memory_reserved()
+        elif self.tensor_peak_bytes is not None:
+            row["tensor_peak_bytes"] = self.tensor_peak_bytes
+        return row
+
+
+def present_tensors(learner: Learner, samples: dict[str, Tensor]) -> list[Tensor]:
     """What is in memory before an update: weights, gradients, optimiser state and samples."""
-    weights = list(model.parameters())
+    weights = list(learner.model.parameters())
     gradients = [p.grad for p in weights if p.grad is not None]
-    moments = [value for state in optimizer.state.values() for value in state.values() if isinstance(value, Tensor)]
-    return [*weights, *gradients, *moments, *fields.values()]
-
-
-def reset(device: Device) -> None:
-    """Start measuring anew, where the device can."""
-    if device.kind == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-
-
-def measured(device: Device, tensor_bytes: int | None) -> dict[str, Any]:
-    """The peak of this run in bytes; what this machine cannot tell is None."""
-    row: dict[str, Any] = {"kind": device.kind, "process_peak_bytes": process_peak_bytes()}
-    if device.kind == "cuda":
-        row["allocated_peak_bytes"] = torch.cuda.max_memory_allocated()
-        row["reserved_peak_bytes"] = torch.cuda.max_memory_reserved()
-    else:
-        row["tensor_peak_bytes"] = tensor_bytes
-    return row
+    moments = [value for state in learner.optimizer.state.values() for value in state.values()]
+    return [*weights, *gradients, *moments, *samples.values()]
 
 
 def process_peak_bytes() -> int:

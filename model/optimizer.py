@@ -35,7 +35,7 @@ def set_rate(optimizer: torch.optim.Optimizer, value: float) -> None:
 
 def flat_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """The optimiser's state with names such as `exp_avg.layers.0.…`, for a safetensors file."""
-    names = {parameter: name for name, parameter in model.named_parameters()}
+    names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     return {
         f"{key}.{names[parameter]}": value.detach().cpu().contiguous()
         for parameter, values in optimizer.state.items()

@@ -19,9 +19,7 @@ class ModelConfig:
     d_ff: int = setting(1024, "Width inside a feed-forward.", minimum=8, maximum=16384)
     scales: tuple[int, ...] = setting((1, 3, 5), "Bars that keys and values are pooled over.", minimum=1, maximum=60)
     token_bars: int = setting(5, "Bars that one token of the layers stands for.", minimum=1, maximum=60, unit="bars")
-    pivot_levels: tuple[int, ...] = setting(
-        (1, 2, 3), "Levels of nested pivots predicted.", minimum=1, maximum=5
-    )
+    pivot_levels: tuple[int, ...] = setting((1, 2, 3), "Levels of nested pivots predicted.", minimum=1, maximum=5)
     dropout: float = setting(0.1, "Share of values dropped in training.", minimum=0.0, maximum=0.9)
     streams: int = setting(5, "Candle streams: timeframes plus the reference symbol.", minimum=1, maximum=16)
     seq_len: int = setting(200, "Candles a stream; other lengths work too.", minimum=10, maximum=600, unit="bars")
@@ -126,4 +124,5 @@ def from_dict(values: Mapping[str, Any]) -> ModelConfig:
     unknown = sorted(set(values) - set(ModelConfig.__dataclass_fields__))
     if unknown:
         raise ValueError(f"model config has the unknown field {unknown[0]!r}")
-    return ModelConfig(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    plain: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    return ModelConfig(**plain)

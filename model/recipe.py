@@ -16,9 +16,7 @@ class TrainConfig:
     warmup_fraction: float = setting(0.1, "Share of all updates in which the rate rises.", minimum=0.0, maximum=1.0)
     clip_norm: float = setting(1.0, "Largest norm of all gradients together.", minimum=1e-3, maximum=1e3)
     label_smoothing: float = setting(0.05, "Probability given to the other actions.", minimum=0.0, maximum=0.5)
-    patience_epochs: int = setting(
-        4, "Epochs without a better score before the end.", minimum=1, maximum=1000
-    )
+    patience_epochs: int = setting(4, "Epochs without a better score before the end.", minimum=1, maximum=1000)
     precision: str = setting("fp32", "Number format of the network's arithmetic.", choices=("fp32", "bf16", "fp16"))
     checkpointing: bool = setting(True, "Recompute activations in the backward pass: less memory, more time.")
     device: str = setting("auto", "Where to train.", choices=("auto", "cuda", "mps", "cpu"))

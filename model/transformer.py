@@ -11,10 +11,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from torch.utils.checkpoint import checkpoint
 
 from model.attention import CrossTimeframe
-from model.encoders import ContextEncoders, dense, time_waves
+from model.encoders import ContextEncoders, dense, present, time_waves
 from model.heads import Heads
 from model.layers import AdaptiveNorm, Layer, modulated
 from model.presets import ModelConfig
@@ -57,8 +58,8 @@ class Transformer(nn.Module):
         """Every candle (B,T,S,5) as a vector that knows its stream, its age and, on the primary stream, its book."""
         bars = prices.shape[2]
         waves = time_waves(bars, self.config.d_model, prices.device)
-        candles = self.pattern_encoder(prices) + (self.stream_embedding + waves)
-        book = nn.functional.pad(book[:, None], (0, 0, 0, 0, 0, prices.shape[1] - 1))
+        candles = self.pattern_encoder(prices) * present(prices) + (self.stream_embedding + waves)
+        book = pad(book[:, None], (0, 0, 0, 0, 0, prices.shape[1] - 1))
         return whole_tokens(candles + book, self.config.token_bars)
 
     def _streams(self, candles: Tensor, state: Tensor, context: Tensor) -> Tensor:

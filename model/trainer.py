@@ -1,0 +1,85 @@
+"""Training, as policy: when to step, log, judge, save and stop. It knows a log callback and a folder, no other tool."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from model.batches import epoch_batches
+from model.device import cpu_capability
+from model.learner import DivergedError
+from model.presets import ModelConfig
+from model.recipe import TrainConfig
+from model.result import FitResult
+from model.training import Training, resume_point
+
+__all__ = ["DivergedError", "FitResult", "TrainConfig", "fit", "resume_point"]
+
+
+def fit(
+    config: TrainConfig,
+    model_config: ModelConfig,
+    samples: Mapping[str, np.ndarray],
+    *,
+    log: Callable[[dict[str, Any]], None],
+    checkpoints: Path,
+    resume: Path | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> FitResult:
+    """Train on the SCALED sample arrays (with `split`), from the start or from a checkpoint of the same run.
+
+    `log` gets a row for every update and every validation. `should_stop` is asked after every update and ends the run
+    once that moment is saved. Started anew, the run replaces what another one left in `checkpoints`.
+
+    Raises ValueError for samples or a checkpoint that do not fit, DivergedError if the loss is no number any more,
+    OSError if a checkpoint cannot be written.
+    """
+    training = Training(config, model_config, samples, checkpoints)
+    if resume is not None:
+        training.restore(resume)
+    progress, ended = training.progress, "finished"
+    while progress.epoch < config.epochs:
+        if progress.patience_spent(config.patience_epochs):
+            ended = "early"
+            break
+        for rows in epoch_batches(training.count, training.batch_size, config.seed, progress.epoch, progress.batch):
+            log(training.update(rows))
+            if should_stop():
+                training.save()
+                return _result(training, "asked")
+            if _due(config, training):
+                training.save()
+        row = training.end_epoch()
+        if row is not None:
+            log(row)
+        training.save()
+    return _result(training, ended)
+
+
+def _due(config: TrainConfig, training: Training) -> bool:
+    """Whether a checkpoint inside the epoch is due; at its end there is one anyway."""
+    every, progress = config.checkpoint_every_updates, training.progress
+    return bool(every) and progress.step % every == 0 and progress.batch < training.updates
+
+
+def _result(training: Training, ended: str) -> FitResult:
+    progress = training.progress
+    return FitResult(
+        weights=training.learner.weights() if training.best is None else training.best,
+        best_epoch=progress.best_epoch,
+        best_step=progress.best_step,
+        epochs=progress.epoch,
+        steps=progress.step,
+        skipped=progress.skipped,
+        ended=ended,
+        history=progress.history,
+        samples={"train": training.count, "validation": len(training.validation["actions"])},
+        batch_size=training.batch_size,
+        device=training.device,
+        threads=training.config.threads,
+        cpu_capability=cpu_capability(),
+        memory=training.meter.measured(),
+        warnings=training.warnings,
+        elapsed_s=training.elapsed_s(),
+    )
