@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from dataset.parquet import utc_times, write_columns
 from dataset.schema import ASK_COLUMNS, BID_COLUMNS, BOOK_BUCKETS, DatasetInfo, book_path, candle_path, write_info
 from dataset.simulate import book, market
 from dataset.simulate.marks import TICKS_PER_UNIT, marks
@@ -71,37 +71,18 @@ def _symbols(seed: int, bars: int, plan: list[Swing]) -> tuple[dict[str, Ints], 
 def _write_candles(out: Path, symbol: str, bars: dict[str, Ints], ticks_per_unit: int) -> None:
     prices = {name: bars[name] / ticks_per_unit for name in ("open", "high", "low", "close")}
     columns = {"open_time": _times(len(bars["open"]), 1), **prices, "volume": bars["volume"].astype(np.float64)}
-    _write(candle_path(out, symbol, "1m"), columns)
+    write_columns(candle_path(out, symbol, "1m"), columns)
 
 
 def _write_book(out: Path, bids: Ints, asks: Ints) -> None:
     columns: dict[str, Any] = {"time": _times(len(bids), book.EVERY_BARS)}
     for names, sizes in ((BID_COLUMNS, bids), (ASK_COLUMNS, asks)):
         columns |= {name: sizes[:, bucket].astype(np.float64) for bucket, name in enumerate(names)}
-    _write(book_path(out, PRIMARY), columns)
+    write_columns(book_path(out, PRIMARY), columns)
 
 
 def _times(count: int, every_minutes: int) -> pa.Array:
-    start = int(START.timestamp()) * 1_000_000
-    steps = np.arange(count, dtype=np.int64) * every_minutes * 60_000_000
-    return pa.array(start + steps, type=pa.timestamp("us", tz="UTC"))
-
-
-def _write(path: Path, columns: dict[str, Any]) -> None:
-    """Every option is stated, so that a changed default of pyarrow changes no byte."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(
-        pa.table(columns),
-        path,
-        version="2.6",
-        data_page_version="2.0",
-        row_group_size=1 << 20,
-        compression="zstd",
-        compression_level=9,
-        use_dictionary=[name for name in columns if not name.endswith("time")],
-        column_encoding={name: "DELTA_BINARY_PACKED" for name in columns if name.endswith("time")},
-        write_statistics=False,
-    )
+    return utc_times(int(START.timestamp()) + np.arange(count, dtype=np.int64) * every_minutes * 60)
 
 
 def _write_annotations(path: Path, rows: list[dict[str, Any]]) -> None:
