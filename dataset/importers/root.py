@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def import_dataset(
     candles: list[CandleSource],
     primary: str,
     reference: str,
-    timeframes: list[str],
+    timeframes: Sequence[str],
     name: str,
     *,
     reference_timeframe: str = "",
@@ -119,11 +120,13 @@ def report(
     return {
         "target": str(target),
         "name": info.name,
-        "trades": {"rows": trades.total, "accepted": len(trades.accepted), "rejected": trades.rejected},
+        "rows": trades.total,
+        "trades": len(trades.accepted),
+        "rejected": trades.rejected,
         "long": sides.count("long"),
         "short": sides.count("short"),
         "candles": [_candle_report(imported) for imported in candles],
-        "rejected": [str(finding) for finding in trades.findings],
+        "rejections": [str(finding) for finding in trades.findings],
         "warnings": [str(finding) for finding in warnings],
     }
 
