@@ -9,6 +9,7 @@ from dataset.candles import epoch_seconds
 from dataset.findings import Finding, Severity
 
 ROWS_NAMED = 20  # of one rule in one file; the rest is counted
+LARGEST = 1e18  # beyond any price or volume, and its square is still finite
 
 
 def rows(
@@ -41,12 +42,18 @@ def time_findings(file: str, times: pd.Series) -> Iterator[Finding]:
 
 
 def number_findings(file: str, column: pd.Series, low: float, *, above: bool) -> Iterator[Finding]:
-    """A value column must hold finite numbers, at least `low` or, with `above`, greater than it."""
+    """A value column must hold numbers below 1e18, at least `low` or, with `above`, greater than it."""
     name = str(column.name)
     if not pd.api.types.is_numeric_dtype(column.dtype):
         yield Finding(file, None, name, "number", f"is {column.dtype}, expected numbers")
         return
     values = column.to_numpy(np.float64, na_value=np.nan)
-    inside = np.isfinite(values) & ((values > low) if above else (values >= low))
+    inside = (values < LARGEST) & ((values > low) if above else (values >= low))
     limit = "above" if above else "of at least"
-    yield from rows(file, name, "number", ~inside, lambda i: f"is {values[i]}, expected a number {limit} {low:g}")
+    yield from rows(
+        file,
+        name,
+        "number",
+        ~inside,
+        lambda i: f"is {values[i]}, expected a number {limit} {low:g} and below {LARGEST:g}",
+    )

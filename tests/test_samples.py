@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from data_root import START, trade_on, walk, write_root, write_trades
+from data_root import START, trade_on, walk, write_candles, write_root, write_trades
 
+from dataset.candles import Candles
 from dataset.moments import ENTRY, EXIT, HOLD, NO_TRADE
 from dataset.samples import PreprocessConfig, build, load_samples, save_samples
 
@@ -129,6 +130,18 @@ def test_labels_beyond_the_end_are_absent(tmp_path):
     assert np.isnan(arrays["future_prices"][1])
     assert np.isnan(arrays["next_candles"][1, 0]).all()
     assert np.isnan(arrays["pivots"][1]).all()
+
+
+def test_gaps_are_empty_places_counted_and_no_next_candle(tmp_path):
+    primary = write_root(tmp_path, [trade_on(walk(1500), 700, 760)])
+    kept = np.setdiff1d(np.arange(1500), [750, 751, 761])
+    write_candles(tmp_path, "SIM/ETH", Candles("1m", primary.open_time[kept], primary.values[kept]))
+    arrays, report = build(tmp_path, CONFIG)
+    assert np.flatnonzero(np.isnan(arrays["price_data"][1, 0, :, 0])).tolist() == [29, 30]
+    assert np.isnan(arrays["next_candles"][1, 0]).all()
+    assert not np.isnan(arrays["next_candles"][0]).any()
+    assert (report["gap_samples"], report["gap_bars"]["SIM/ETH 1m"]) == (1, 2)
+    assert len(report["warnings"]) == 1
 
 
 @pytest.mark.parametrize("trades", [1, 4, 5, 11])

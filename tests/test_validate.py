@@ -171,6 +171,7 @@ def _mix(frame: pd.DataFrame) -> pd.DataFrame:
         (lambda frame: frame.assign(close="high"), None, "close", "number"),
         (_set("close", 7, float("nan")), 7, "close", "number"),
         (_set("high", 7, float("inf")), 7, "high", "number"),
+        (_set("high", 7, 1e308), 7, "high", "number"),
         (_set("low", 7, 0.0), 7, "low", "number"),
         (_set("volume", 7, -1.0), 7, "volume", "number"),
         (_set("high", 7, 1.0), 7, "high", "shape"),
