@@ -1,0 +1,1 @@
+"""The stages, the record, run control and the command line."""

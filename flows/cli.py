@@ -1,0 +1,153 @@
+"""`pivotline`: one command line for data, models and runs. Every command speaks JSON with `--json`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows import output
+from flows.commands import data, model
+from flows.errors import BAD_INPUT, classify
+
+app = typer.Typer(
+    name="pivotline",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="From hand-annotated trades to a registered model.",
+)
+app.add_typer(data.app, name="data")
+app.add_typer(model.app, name="model")
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="A setting over params.yaml, such as train.epochs=3; may be repeated."),
+]
+Data = Annotated[Path | None, typer.Option("--data", help="A data folder instead of the project's data/.")]
+Version = Annotated[
+    str | None, typer.Option("--dataset-version", help="A dataset version that data.dvc or an earlier run names.")
+]
+
+
+def chosen(changes: list[str] | None) -> dict[str, dict[str, Any]]:
+    from flows.params import merge, parse_change
+
+    return merge([parse_change(text) for text in changes or []])
+
+
+@app.command()
+def run(changes: Changes = None, data: Data = None, dataset_version: Version = None, as_json: Json = False) -> None:
+    """Preprocess, train, evaluate, register and prune here and now, without any server."""
+    import signal
+
+    from flows.project import find_project
+    from flows.run import execute, plainly
+    from flows.runfile import new_run_id
+    from flows.summary import describe
+    from flows.workspace import create
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    project, run_id = find_project(), new_run_id()
+    say = output.quiet if as_json else output.line
+    workspace = create(
+        project, run_id, chosen(changes), data=data.resolve() if data else None, dataset_version=dataset_version
+    )
+    say(f"run {run_id} in {workspace}")
+    result = execute(project, workspace, plainly(say), say)
+    output.show({"run_id": run_id, **result}, as_json, lambda: describe(run_id, result))
+
+
+@app.command()
+def trigger(
+    changes: Changes = None,
+    data: Data = None,
+    dataset_version: Version = None,
+    key: Annotated[str | None, typer.Option(help="Run id to use; the same key gives the same run.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Put a run into the queue of the running stack."""
+    from dataclasses import asdict
+
+    from flows import control
+
+    done = control.trigger(chosen(changes), dataset_version, key, data.resolve() if data else None)
+    output.show(
+        asdict(done),
+        as_json,
+        lambda: [f"run {done.run_id} is queued in place {done.place}; follow it with `pivotline status {done.run_id}`"],
+    )
+
+
+@app.command()
+def status(
+    run_id: Annotated[str | None, typer.Argument(help="One run; all when left out.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    as_json: Json = False,
+) -> None:
+    """Runs, their states and the services, or one run with its stages."""
+    from dataclasses import asdict
+
+    from flows import control
+    from flows.summary import run_lines, status_lines
+
+    if run_id:
+        view = control.run(run_id)
+        output.show(asdict(view), as_json, lambda: run_lines(view))
+        return
+    services, views = control.services(), control.runs(limit)
+    found = {"services": [asdict(entry) for entry in services], "runs": [asdict(entry) for entry in views]}
+    output.show(found, as_json, lambda: status_lines(services, views))
+
+
+@app.command()
+def cancel(run_id: str, as_json: Json = False) -> None:
+    """End a queued or running run; its checkpoints stay."""
+    from flows import control
+
+    said = control.cancel(run_id)
+    output.show({"run_id": run_id, "said": said}, as_json, lambda: [f"run {run_id}: {said}"])
+
+
+@app.command()
+def up(
+    app_port: Annotated[int, typer.Option(min=1, max=65535)] = 8501,
+    mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
+    prefect_port: Annotated[int, typer.Option(min=1, max=65535)] = 4200,
+) -> None:
+    """Start MLflow, Prefect, the worker and the page on 127.0.0.1; Ctrl-C ends them all."""
+    from flows import services
+    from flows.project import find_project
+
+    services.up(find_project(), services.Ports(app=app_port, mlflow=mlflow_port, prefect=prefect_port), output.line)
+
+
+@app.command()
+def serve() -> None:
+    """Be the worker: serve the flow to Prefect, one run at a time."""
+    from flows.pipeline import serve as serve_flow
+
+    serve_flow()
+
+
+def main() -> None:
+    """The process edge: every error becomes one sentence and an exit code by class."""
+    try:
+        app(standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    except typer.TyperException as error:  # the words of the command line itself are off
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except Exception as error:  # every other error becomes a sentence here
+        report = classify(error)
+        if "--json" in sys.argv:
+            print(json.dumps({"error": report.message, "code": report.code}))
+        print(f"error: {report.message}", file=sys.stderr)
+        sys.exit(report.code)
+
+
+if __name__ == "__main__":
+    main()

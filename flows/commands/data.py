@@ -1,0 +1,105 @@
+"""`pivotline data`: a data folder in, checked and described."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.output import show, table
+
+app = typer.Typer(no_args_is_help=True, help="Data folders: import, validate, describe.")
+
+Root = Annotated[Path | None, typer.Argument(help="A data folder; the project's data/ when left out.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def folder(root: Path | None) -> Path:
+    from flows.project import find_project
+
+    return root if root is not None else find_project().root / "data"
+
+
+def candle_source(text: str) -> tuple[str, str, Path]:
+    """`ETH/USDT:1m=file` as symbol, timeframe and path."""
+    name, sign, path = text.partition("=")
+    symbol, colon, timeframe = name.rpartition(":")
+    if not (sign and colon and symbol and timeframe and path):
+        raise ValueError(f"--candles {text}: expected SYMBOL:TIMEFRAME=FILE, such as ETH/USDT:1m=eth.feather")
+    return symbol, timeframe, Path(path)
+
+
+@app.command("import")
+def import_(
+    to: Annotated[Path, typer.Option(help="The data folder to make.")],
+    annotations: Annotated[Path, typer.Option(help="Annotated trades, CSV or Parquet.")],
+    candles: Annotated[list[str], typer.Option(help="SYMBOL:TIMEFRAME=FILE; may be repeated.")],
+    primary: Annotated[str, typer.Option(help="The symbol that was annotated.")],
+    reference: Annotated[str, typer.Option(help="The symbol of the reference stream.")],
+    timeframes: Annotated[str, typer.Option(help="Streams of the primary symbol, such as 1m,15m,1h,1d.")],
+    name: Annotated[str, typer.Option(help="What to call the dataset.")] = "imported",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing data folder.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check annotations and candles and lay them out as a data folder, all or nothing."""
+    from dataset.importers import CandleSource, import_dataset
+
+    sources = [CandleSource(*candle_source(text)) for text in candles]
+    steps = [part.strip() for part in timeframes.split(",")]
+    done = import_dataset(
+        to, annotations, sources, primary=primary, reference=reference, timeframes=steps, name=name, replace=replace
+    )
+    show(done, as_json, lambda: imported(done))
+
+
+def imported(done: dict[str, Any]) -> list[str]:
+    """What was taken, file by file, and what was found worth a warning."""
+    lines = [
+        f"{done['target']}: {done['trades']} of {done['rows']} trades ({done['long']} long, {done['short']} short)"
+    ]
+    rows = [("  candles", "timeframe", "rows", "from", "to", "file")]
+    for entry in done["candles"]:
+        rows.append(
+            (
+                "  " + entry["symbol"],
+                entry["timeframe"],
+                str(entry["accepted"]),
+                entry["first"],
+                entry["last"],
+                entry["file"],
+            )
+        )
+    return [*lines, *table(rows, right=(2,)), *done["rejections"], *done["warnings"]]
+
+
+@app.command()
+def validate(root: Root = None, as_json: Json = False) -> None:
+    """Check every rule of a data folder; errors end with exit code 2."""
+    from dataset.validate import validate as findings_of
+
+    found = findings_of(folder(root))
+    errors = [entry for entry in found if entry.severity == "error"]
+    show(
+        {"findings": [asdict(entry) for entry in found]},
+        as_json,
+        lambda: [str(entry) for entry in found] or ["No findings."],
+    )
+    if errors:
+        raise ValueError(f"{folder(root)}: {len(errors)} errors; nothing was changed")
+
+
+@app.command()
+def describe(root: Root = None, as_json: Json = False) -> None:
+    """Count trades and samples, and name the streams."""
+    from dataset.describe import describe as facts_of
+    from flows.params import load_params
+    from flows.project import find_project
+
+    facts = facts_of(folder(root), load_params(find_project().root / "params.yaml").preprocess)
+    show(facts, as_json, lambda: table([(name, plain(value)) for name, value in facts.items()]))
+
+
+def plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {name}" for name, count in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

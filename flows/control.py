@@ -1,0 +1,197 @@
+"""Run control for the page and the command line: trigger, follow, cancel.
+
+Reading works with any service down.
+"""
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+import httpx
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Cancelled, Cancelling, State
+
+from flows import runfile, runview
+from flows.curves import read_curves
+from flows.errors import ServiceDownError
+from flows.project import Project, find_project
+from flows.runview import DatasetView, RunView
+from flows.workspace import create
+
+DEPLOYMENT = "pivotline/local"
+PREFECT_URL = "http://127.0.0.1:4200/api"
+ANSWER_S = 5.0
+REMEDY = "start it with `make up`"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Service:
+    """A server the stack needs, and whether it answers."""
+
+    name: str
+    url: str
+    up: bool
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    """A run that Prefect has taken into its queue; `place` 1 starts next or runs already."""
+
+    run_id: str
+    flow_run_id: str
+    place: int
+
+
+def prefect_url() -> str:
+    return os.environ.get("PREFECT_API_URL") or PREFECT_URL
+
+
+def services() -> list[Service]:
+    """Every server this process was told of, asked for its health within a second or so."""
+    mlflow = os.environ.get("MLFLOW_TRACKING_URI", "")
+    found = [ask("Prefect", prefect_url(), f"{prefect_url()}/health")]
+    if mlflow.startswith("http"):
+        found.append(ask("MLflow", mlflow, f"{mlflow}/health"))
+    return found
+
+
+def ask(name: str, url: str, health: str) -> Service:
+    try:
+        with urlopen(health, timeout=1.5) as answer:
+            return Service(name=name, url=url, up=answer.status == 200, detail="answers")
+    except HTTPError as error:
+        return Service(name=name, url=url, up=False, detail=f"answers with status {error.code}")
+    except (URLError, OSError):
+        return Service(name=name, url=url, up=False, detail=f"does not answer at {url}")
+
+
+@contextmanager
+def prefect() -> Iterator[SyncPrefectClient]:
+    """A client of the Prefect server; raises ServiceDownError with the remedy when it does not answer."""
+    url = prefect_url()
+    health = ask("Prefect", url, f"{url}/health")
+    if not health.up:
+        raise ServiceDownError(f"Prefect {health.detail}; {REMEDY}")
+    try:
+        with SyncPrefectClient(
+            url, auth_string=os.environ.get("PREFECT_API_AUTH_STRING"), httpx_settings={"timeout": ANSWER_S}
+        ) as client:
+            yield client
+    except httpx.TransportError as error:
+        raise ServiceDownError(f"Prefect does not answer at {url} ({type(error).__name__}); {REMEDY}") from error
+
+
+def trigger(
+    changes: dict[str, dict[str, Any]],
+    dataset_version: str | None = None,
+    key: str | None = None,
+    data: Path | None = None,
+) -> Accepted:
+    """Freezes a run and puts it into the queue.
+
+    The same `key` (a run id from `new_key`) gives the same run, however often it is sent.
+
+    Raises ValueError for settings or data that cannot be used, ServiceDownError when Prefect or its worker is missing.
+    """
+    project = find_project()
+    run_id = runfile.check_run_id(key or runfile.new_run_id())
+    with prefect() as client:
+        try:
+            deployment = client.read_deployment_by_name(DEPLOYMENT)
+        except ObjectNotFound:
+            raise ServiceDownError(f"no worker has served {DEPLOYMENT} yet; {REMEDY}") from None
+        create(project, run_id, changes, data=data, dataset_version=dataset_version)
+        flow_run = client.create_flow_run_from_deployment(
+            deployment.id, parameters={"run_id": run_id}, idempotency_key=run_id, name=run_id
+        )
+    return Accepted(run_id=run_id, flow_run_id=str(flow_run.id), place=run(run_id).place or 1)
+
+
+def new_key() -> str:
+    return runfile.new_run_id()
+
+
+def runs(limit: int = 50) -> list[RunView]:
+    """The newest runs first, with the queue's places; from the state folder alone when Prefect is down."""
+    return runview.collect(find_project().runs, flow_runs(limit), limit)
+
+
+def run(run_id: str) -> RunView:
+    """One run. Raises ValueError when it is not known."""
+    runfile.check_run_id(run_id)
+    for view in runs(limit=1000):
+        if view.run_id == run_id:
+            return view
+    raise ValueError(f"run {run_id}: not known here")
+
+
+def flow_runs(limit: int) -> dict[str, FlowRun] | None:
+    """Prefect's flow runs by name, None when it does not answer."""
+    try:
+        with prefect() as client:
+            found = client.read_flow_runs(
+                flow_run_filter=FlowRunFilter(), sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=min(limit, 200)
+            )
+            return {entry.name: entry for entry in found}
+    except ServiceDownError:
+        return None
+
+
+def cancel(run_id: str) -> str:
+    """Asks for the end of a run; returns what was asked of whom.
+
+    Raises ValueError when the run is not queued or running.
+    """
+    view = run(run_id)
+    if view.state not in ("queued", "running"):
+        raise ValueError(f"run {run_id} is {view.state}: there is nothing to cancel")
+    if view.flow_run_id is None:
+        return cancel_here(find_project(), run_id)
+    with prefect() as client:
+        state: State[Any] = (
+            Cancelling() if view.state == "running" else Cancelled(message="cancelled before it started")
+        )
+        client.set_flow_run_state(view.flow_run_id, state)
+    return "asked Prefect to end the run" if view.state == "running" else "taken out of the queue"
+
+
+def cancel_here(project: Project, run_id: str) -> str:
+    """Ends a run that a command line of this machine is running."""
+    record = runfile.read(project.workspace(run_id)) or {}
+    owner = record.get("owner") or {}
+    if owner.get("host") != socket.gethostname() or not runfile.owner_lives(record):
+        raise ValueError(f"run {run_id}: its process is not on this machine")
+    os.kill(int(owner["pid"]), signal.SIGTERM)
+    return f"told process {owner['pid']} to end"
+
+
+def log_tail(run_id: str, lines: int = 40) -> list[str]:
+    """The last lines that the run's stages printed."""
+    path = find_project().workspace(runfile.check_run_id(run_id)) / "logs" / "run.log"
+    if not path.exists():
+        return []
+    with path.open("rb") as log:
+        log.seek(max(0, path.stat().st_size - 200 * lines))
+        return log.read().decode("utf-8", "replace").splitlines()[-lines:]
+
+
+def curves(run_id: str) -> dict[str, list[dict[str, str]]]:
+    """Rows of the run's train and validation curves, as far as they are written."""
+    return read_curves(find_project().workspace(runfile.check_run_id(run_id)))
+
+
+def datasets() -> list[DatasetView]:
+    """The dataset version in `data/` first, then those that earlier runs used."""
+    return runview.datasets(find_project())

@@ -1,0 +1,73 @@
+"""Every command ends with one sentence and an exit code by class; a traceback is only for our own faults."""
+
+import errno
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+BAD_INPUT, RESOURCES, SERVICE_DOWN, INTERNAL = 2, 3, 4, 5
+REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
+RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE}
+
+
+class ServiceDownError(Exception):
+    """A server that the command needs does not answer; the message names it and the remedy."""
+
+
+class StageError(Exception):
+    """A stage ended with an error of its own; carries that stage's sentence and exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    code: int
+    message: str
+
+
+def classify(error: BaseException) -> Report:
+    """The exit code and sentence of an error."""
+    if isinstance(error, StageError):
+        return Report(code=error.code, message=str(error))
+    if isinstance(error, ServiceDownError):
+        return Report(code=SERVICE_DOWN, message=str(error))
+    if isinstance(error, MemoryError):
+        return Report(code=RESOURCES, message=f"out of memory: {error}; lower train.batch_size or preprocess.seq_len")
+    if isinstance(error, OSError) and error.errno in RESOURCE_ERRNOS:
+        return Report(
+            code=RESOURCES,
+            message=f"{error.strerror} at {error.filename or 'the state folder'}; earlier files were kept",
+        )
+    if isinstance(error, OSError):
+        return Report(code=RESOURCES, message=f"{error.filename or 'a file'}: {error.strerror or error}")
+    if isinstance(error, ValueError):
+        return Report(code=BAD_INPUT, message=str(error))
+    return Report(code=INTERNAL, message=f"internal error: {type(error).__name__}: {error}")
+
+
+def stage_main(body: Callable[[], None]) -> None:
+    """Runs a stage as a process: on an error prints its sentence, leaves it for the pipeline, exits by class."""
+    try:
+        body()
+    except Exception as error:  # the process edge: the one place where every error becomes a sentence
+        report = classify(error)
+        if report.code == INTERNAL:
+            traceback.print_exc()
+        print(f"error: {report.message}", file=sys.stderr, flush=True)
+        if target := os.environ.get(REPORT_VARIABLE):
+            Path(target).write_text(json.dumps(asdict(report)), encoding="utf-8")
+        sys.exit(report.code)
+
+
+def read_report(path: Path) -> Report | None:
+    """What `stage_main` left at `path`, None where the stage died without a word."""
+    if not path.exists():
+        return None
+    return Report(**json.loads(path.read_text(encoding="utf-8")))

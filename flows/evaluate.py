@@ -1,0 +1,52 @@
+"""The `evaluate` stage: the model is judged on the test split, beside rules that need no learning."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from dataset.samples import load_samples
+from flows.errors import stage_main
+from flows.params import load_params
+from flows.reports import write_report
+from model.baselines import baselines
+from model.batches import SPLITS
+from model.losses import ACTIONS
+from model.metrics import summary
+from model.predictions import predict
+from model.weights import load_model
+
+OUT = Path("artifacts")
+
+
+def main() -> None:
+    """Reads model/ and samples.npz; writes evaluation.json and predictions.csv."""
+    config = load_params(Path("params.yaml")).evaluate
+    samples = load_samples(OUT / "samples.npz")
+    model, _ = load_model(OUT / "model")
+    test = np.flatnonzero(samples["split"] == SPLITS["test"])
+    if not len(test):
+        raise ValueError(
+            "the test split has 0 samples, expected at least 1; annotate more trades or lower the fractions"
+        )
+    chosen = {name: values[test] for name, values in samples.items()}
+    answers = predict(model, chosen, config.batch_size)
+    write_report(
+        OUT / "evaluation.json", summary(chosen["actions"], answers["action"]) | {"baselines": baselines(samples)}
+    )
+    write_predictions(OUT / "predictions.csv", chosen, answers)
+
+
+def write_predictions(path: Path, chosen: dict[str, np.ndarray], answers: dict[str, np.ndarray]) -> None:
+    """A row a test sample: when it was decided, what was right, what was said and how surely."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["trade", "decision_time", "actual", "predicted", *(f"p_{name}" for name in ACTIONS)])
+        for i, action in enumerate(chosen["actions"]):
+            shares = [f"{value:.6f}" for value in answers["probabilities"][i]]
+            said = ACTIONS[answers["action"][i]]
+            writer.writerow([chosen["trade"][i], chosen["decision_time"][i], ACTIONS[action], said, *shares])
+
+
+if __name__ == "__main__":
+    stage_main(main)

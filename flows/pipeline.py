@@ -1,0 +1,62 @@
+"""The Prefect flow: the plain run with each step as a task, served as the deployment `pivotline/local`."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from prefect import flow, get_run_logger, task
+from prefect.client.orchestration import get_client
+from prefect.runtime import flow_run
+from prefect.states import Completed, State
+
+from flows import runfile
+from flows.project import find_project
+from flows.run import Outcome, Say, execute
+from flows.workspace import create
+
+FLOW, DEPLOYMENT = "pivotline", "local"
+POLL_S = "2"
+
+
+def as_task(name: str, body: Callable[[Say], Outcome]) -> Outcome:
+    """One step as a Prefect task; a stage restored from the cache ends in the state `Cached`."""
+    outcome: Outcome = {}
+
+    @task(name=name, task_run_name=name, persist_result=False)
+    def step() -> State[Any] | None:
+        outcome.update(body(get_run_logger().info))
+        if outcome["state"] == "cached":
+            return Completed(name="Cached", message=f"{name} was restored from the run cache")
+        return None
+
+    step()
+    return outcome
+
+
+@flow(name=FLOW, persist_result=False, validate_parameters=True)
+def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | None = None) -> None:
+    """Preprocess, train, evaluate, register, prune in the workspace of `run_id`.
+
+    The workspace was frozen when the run was asked for; a run started from elsewhere (a schedule, the Prefect page)
+    gets one now, with `changes` (section -> key -> value) on top of `params.yaml`.
+    """
+    project = find_project()
+    if run_id is None:
+        run_id = adopt()
+    workspace = create(project, run_id, changes or {})
+    execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
+
+
+def adopt() -> str:
+    """A run id for a flow run that came without one; the flow run is renamed to it."""
+    started = flow_run.scheduled_start_time
+    run_id = runfile.check_run_id(f"{started:%Y%m%d-%H%M%S}-{flow_run.id.replace('-', '')[:6]}")
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(flow_run.id, name=run_id)
+    return run_id
+
+
+def serve() -> None:
+    """Serves the flow, one run at a time, until it is told to stop."""
+    os.environ.setdefault("PREFECT_RUNNER_POLL_FREQUENCY", POLL_S)
+    pipeline.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=False, print_starting_message=False)

@@ -1,0 +1,50 @@
+"""Where things are: the project's root and the one state folder that everything is written to."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+MARKER = "dvc.yaml"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Project:
+    """A checkout with its state folder; both paths are absolute."""
+
+    root: Path
+    state: Path
+
+    @property
+    def runs(self) -> Path:
+        return self.state / "runs"
+
+    @property
+    def locks(self) -> Path:
+        return self.state / "locks"
+
+    @property
+    def cache(self) -> Path:
+        """The DVC cache that the user's checkout and every run workspace share."""
+        return self.root / ".dvc" / "cache"
+
+    def workspace(self, run_id: str) -> Path:
+        return self.runs / run_id
+
+
+def find_project(start: Path | None = None) -> Project:
+    """The project at `PIVOTLINE_PROJECT`, else the nearest folder above `start` with `dvc.yaml` and `params.yaml`.
+
+    Raises ValueError when there is none. `PIVOTLINE_STATE` moves the state folder away from the root.
+    """
+    named = os.environ.get("PIVOTLINE_PROJECT")
+    here = Path(named) if named else (start or Path.cwd())
+    for folder in (here.resolve(), *here.resolve().parents):
+        if (folder / MARKER).is_file() and (folder / "params.yaml").is_file():
+            return Project(root=folder, state=state_folder(folder))
+    raise ValueError(
+        f"no Pivotline project at {here}: expected {MARKER} and params.yaml there or above; change into one"
+    )
+
+
+def state_folder(root: Path) -> Path:
+    return Path(os.environ.get("PIVOTLINE_STATE") or root / "state").resolve()

@@ -1,0 +1,124 @@
+"""Registered versions: one a run, from code and safetensors, with the aliases `candidate` and `champion`."""
+
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import numpy as np
+from filelock import FileLock
+from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
+from mlflow.pyfunc import log_model
+from mlflow.tracking import MlflowClient
+from mlflow.types import ColSpec, Schema, TensorSpec
+
+from flows.project import Project
+from flows.reports import read_report
+from flows.tracking import RUN_TAG
+
+SCORE = "balanced_accuracy"
+REQUIREMENTS = ("torch", "safetensors", "numpy", "pandas", "mlflow")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registered:
+    """A version in the registry and the aliases that point to it."""
+
+    name: str
+    version: int
+    aliases: tuple[str, ...]
+    champion: str  # why it is the champion or is not
+
+
+def register(
+    project: Project, tracking: MlflowClient, mlflow_run_id: str, workspace: Path, record: dict[str, Any]
+) -> Registered:
+    """Registers the run's model once: a second call finds the version by the run's tag.
+
+    The alias `candidate` moves to it; `champion` too when there is none, or its score on its test split is better.
+    """
+    name = record["params"]["register"]["name"]
+    scores = read_report(workspace / "artifacts" / "evaluation.json")
+    with FileLock(project.locks / "registry.lock"):
+        version = find_version(tracking, name, record["run_id"])
+        if version is None:
+            version = create_version(tracking, name, mlflow_run_id, workspace, record, scores[SCORE])
+        tracking.set_registered_model_alias(name, "candidate", str(version))
+        reason = promote(tracking, name, version, scores[SCORE])
+        aliases = tuple(sorted(tracking.get_model_version(name, str(version)).aliases))
+    return Registered(name=name, version=version, aliases=aliases, champion=reason)
+
+
+def find_version(tracking: MlflowClient, name: str, run_id: str) -> int | None:
+    found = tracking.search_model_versions(f"name = '{name}'")
+    numbers = [int(version.version) for version in found if version.tags.get(RUN_TAG) == run_id]
+    return min(numbers, default=None)
+
+
+def create_version(
+    tracking: MlflowClient, name: str, mlflow_run_id: str, workspace: Path, record: dict[str, Any], score: float | None
+) -> int:
+    uri = log_version(mlflow_run_id, workspace)
+    try:
+        tracking.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    tags = {RUN_TAG: record["run_id"], "pivotline.dataset_version": record["dataset_version"]}
+    if score is not None:
+        tags[SCORE] = repr(score)
+    return int(tracking.create_model_version(name, uri, run_id=mlflow_run_id, tags=tags).version)
+
+
+def log_version(mlflow_run_id: str, workspace: Path) -> str:
+    """Puts weights, config, scaler and the code that reads them into the run; returns the model's address."""
+    model = workspace / "artifacts" / "model"
+    with mlflow.start_run(run_id=mlflow_run_id):
+        info = log_model(
+            name="model",
+            python_model=str(Path(__file__).with_name("scorer.py")),
+            artifacts={"model": str(model)},
+            code_paths=[str(workspace / "dataset"), str(workspace / "model")],
+            pip_requirements=[pinned(package) for package in REQUIREMENTS],
+            signature=signature(workspace),
+            input_example=example(workspace),
+        )
+    return str(info.model_uri)
+
+
+def pinned(package: str) -> str:
+    return f"{package}=={metadata.version(package).split('+')[0]}"
+
+
+def example(workspace: Path) -> dict[str, np.ndarray]:
+    """One unscaled sample of the test split, as a request to the served model holds it."""
+    with np.load(workspace / "artifacts" / "example.npz", allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def signature(workspace: Path) -> ModelSignature:
+    fields = example(workspace).items()
+    specs: list[ColSpec | TensorSpec] = [
+        TensorSpec(array.dtype, (-1, *array.shape[1:]), name) for name, array in fields
+    ]
+    return ModelSignature(inputs=Schema(specs))
+
+
+def promote(tracking: MlflowClient, name: str, version: int, score: float | None) -> str:
+    """Moves `champion` to `version` when it may be; returns the reason in words."""
+    try:
+        champion = tracking.get_model_version_by_alias(name, "champion")
+    except MlflowException:
+        champion = None
+    if champion is None:
+        tracking.set_registered_model_alias(name, "champion", str(version))
+        return "there was no champion"
+    if int(champion.version) == version:
+        return "it is the champion already"
+    held = champion.tags.get(SCORE)
+    if score is not None and (held is None or score > float(held)):
+        tracking.set_registered_model_alias(name, "champion", str(version))
+        return f"better than version {champion.version}"
+    return f"not better than version {champion.version}"

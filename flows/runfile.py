@@ -1,0 +1,76 @@
+"""`run.json` in a run workspace: what was asked, where the run stands, what came of it."""
+
+import json
+import os
+import re
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import psutil
+
+NAME = "run.json"
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
+ENDED = ("done", "failed", "crashed", "cancelled")
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def new_run_id() -> str:
+    """An id that sorts by the time of asking: date, time (UTC) and six random hex digits."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(3)}"
+
+
+def check_run_id(run_id: str) -> str:
+    if not RUN_ID.fullmatch(run_id):
+        raise ValueError(f"run id {run_id!r}: expected YYYYMMDD-HHMMSS-xxxxxx, such as 20261130-071502-4f2a9c")
+    return run_id
+
+
+def read(workspace: Path) -> dict[str, Any] | None:
+    """The run's record, None where the workspace is not (yet) complete."""
+    try:
+        return dict(json.loads((workspace / NAME).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+
+
+def write(workspace: Path, record: dict[str, Any]) -> None:
+    """Replaces the record in one step, so that a reader never sees half of it."""
+    part = workspace / f".{NAME}.{os.getpid()}"
+    part.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    part.replace(workspace / NAME)
+
+
+def update(workspace: Path, **changes: Any) -> dict[str, Any]:
+    record = (read(workspace) or {}) | changes
+    write(workspace, record)
+    return record
+
+
+def set_stage(workspace: Path, stage: str, **changes: Any) -> None:
+    record = read(workspace) or {}
+    stages = record.setdefault("stages", {})
+    stages[stage] = stages.get(stage, {}) | changes
+    write(workspace, record)
+
+
+def this_process() -> dict[str, Any]:
+    """What tells this process from a later one with the same number."""
+    return {"pid": os.getpid(), "created": psutil.Process().create_time(), "host": socket.gethostname()}
+
+
+def owner_lives(record: dict[str, Any]) -> bool:
+    """True while the process that runs the record is alive."""
+    owner = record.get("owner")
+    if not owner:
+        return False
+    try:
+        process = psutil.Process(int(owner["pid"]))
+        return bool(abs(process.create_time() - owner["created"]) < 1.0 and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,191 @@
+"""The stack on one machine without containers: four servers on 127.0.0.1, started and ended together."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from flows import tracking
+from flows.errors import ServiceDownError
+from flows.project import Project
+from flows.stages import environment
+
+HOST = "127.0.0.1"
+START_S = 90.0  # the longest a server may take to answer
+GRACE_S = 10.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ports:
+    """Where the servers listen on 127.0.0.1."""
+
+    app: int = 8501
+    mlflow: int = 5000
+    prefect: int = 4200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Server:
+    """A child to start, the port it listens on and the address that answers once it is up."""
+
+    name: str
+    command: tuple[str, ...]
+    health: str
+    port: int | None = None
+
+
+def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
+    """The three servers that start side by side, and the worker, which needs Prefect to be up."""
+    mlflow, prefect, app = (f"http://{HOST}:{port}" for port in (ports.mlflow, ports.prefect, ports.app))
+    store = ("--backend-store-uri", f"sqlite:///{project.state / 'mlflow.db'}")
+    files = ("--artifacts-destination", str(project.state / "mlartifacts"))
+    first = [
+        Server(
+            name="mlflow",
+            command=module(f"mlflow server --host {HOST} --port {ports.mlflow} --workers 1", *store, *files),
+            health=f"{mlflow}/health",
+            port=ports.mlflow,
+        ),
+        Server(
+            name="prefect",
+            command=module(f"prefect server start --host {HOST} --port {ports.prefect}"),
+            health=f"{prefect}/api/health",
+            port=ports.prefect,
+        ),
+        Server(
+            name="app",
+            command=module(f"streamlit run app/main.py --server.address {HOST} --server.port {ports.app}"),
+            health=f"{app}/_stcore/health",
+            port=ports.app,
+        ),
+    ]
+    served = f"{prefect}/api/deployments/name/pivotline/local"
+    return first, Server(name="worker", command=module("flows.cli serve"), health=served)
+
+
+def module(words: str, *more: str) -> tuple[str, ...]:
+    """The command that runs a module of this environment."""
+    return (sys.executable, "-m", *words.split(), *more)
+
+
+def variables(project: Project, ports: Ports) -> dict[str, str]:
+    """What every server and client of the embedded stack is told; nothing is sent home."""
+    return environment(project) | {
+        "PIVOTLINE_PROJECT": str(project.root),
+        "MLFLOW_TRACKING_URI": f"http://{HOST}:{ports.mlflow}",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "PREFECT_HOME": str(project.state / "prefect"),
+        "PREFECT_API_URL": f"http://{HOST}:{ports.prefect}/api",
+        "PREFECT_UI_API_URL": f"http://{HOST}:{ports.prefect}/api",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+
+
+def up(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
+    """Starts the stack, says where the page is and waits; ends everything on SIGINT or SIGTERM or when a server dies.
+
+    Raises ServiceDownError naming the server that did not come up, ValueError for a port that is taken.
+    """
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, interrupt)
+    first, worker = servers(project, ports)
+    check_ports(first)
+    (project.state / "logs").mkdir(parents=True, exist_ok=True)
+    running: list[tuple[Server, subprocess.Popen[bytes]]] = []
+    try:
+        tracking.client(project)
+        say("starting MLflow, Prefect and the page")
+        for server in first:
+            running.append((server, start(project, ports, server)))
+        for server, process in running:
+            wait_healthy(project, server, process)
+        say("starting the worker")
+        running.append((worker, start(project, ports, worker)))
+        wait_healthy(project, *running[-1])
+        others = f"MLflow is on port {ports.mlflow}, Prefect on {ports.prefect}"
+        say(f"Pivotline is up: http://{HOST}:{ports.app}  ({others}; Ctrl-C ends all)")
+        watch(project, running)
+    except KeyboardInterrupt:
+        say("ending the stack")
+    finally:
+        for _, process in reversed(running):
+            end(process)
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def check_ports(plan: list[Server]) -> None:
+    for server in plan:
+        with socket.socket() as probe:
+            if server.port and probe.connect_ex((HOST, server.port)) == 0:
+                taken = f"port {server.port} for {server.name} is taken"
+                raise ValueError(f"{taken}: end what listens there or choose another with --{server.name}-port")
+
+
+def start(project: Project, ports: Ports, server: Server) -> subprocess.Popen[bytes]:
+    """A server in a session of its own, so that Ctrl-C reaches it through us alone and in order."""
+    with log_of(project, server).open("ab") as log:
+        return subprocess.Popen(
+            server.command,
+            cwd=project.root,
+            env=variables(project, ports),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def log_of(project: Project, server: Server) -> Path:
+    return project.state / "logs" / f"{server.name}.log"
+
+
+def wait_healthy(project: Project, server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_S
+    while not answers(server.health):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise ServiceDownError(f"{server.name} did not come up; its output is in {log_of(project, server)}")
+        time.sleep(0.2)
+
+
+def answers(url: str) -> bool:
+    try:
+        with urlopen(url, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (URLError, OSError):
+        return False
+
+
+def watch(project: Project, running: list[tuple[Server, subprocess.Popen[bytes]]]) -> None:
+    while True:
+        for server, process in running:
+            if process.poll() is not None:
+                raise ServiceDownError(
+                    f"{server.name} ended with status {process.returncode}; its output is in {log_of(project, server)}"
+                )
+        time.sleep(0.5)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a server and its children: SIGTERM to the session, SIGKILL after a grace."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_S)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,122 @@
+"""One DVC stage as a process group of its own, so that ending it ends everything it started."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.errors import INTERNAL, REPORT_VARIABLE, StageError, read_report
+from flows.project import Project
+
+STAGES = ("preprocess", "train", "evaluate")
+GRACE_S = 8.0  # between SIGTERM and SIGKILL of a stage's process group
+CACHED = re.compile(r"(is cached - skipping run|didn't change, skipping)")
+NOISE = re.compile(
+    r"^(Running stage|Stage '.*'|> python|Generating lock file|Updating lock file|Use `dvc push`"
+    r"|Data and pipelines|\s*$)"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageResult:
+    """What became of a stage: restored from the run cache or run, and how long it took."""
+
+    cached: bool
+    elapsed_s: float
+
+
+def environment(project: Project) -> dict[str, str]:
+    """The variables a stage runs under: this interpreter first, unbuffered, absolute state folder, no telemetry."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return os.environ | {
+        "PATH": path,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DVC_NO_ANALYTICS": "1",
+        "PIVOTLINE_STATE": str(project.state),
+    }
+
+
+def run_stage(project: Project, workspace: Path, stage: str, say: Callable[[str], None]) -> StageResult:
+    """Reproduces one stage in `workspace` and hands each line it prints to `say`.
+
+    Raises StageError with the stage's own sentence. Any other exception, a cancel included, ends the process group
+    first.
+    """
+    started = time.monotonic()
+    report = workspace / "logs" / f"{stage}.error.json"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dvc", "repro", "--single-item", stage],
+        cwd=workspace,
+        env=environment(project) | {REPORT_VARIABLE: str(report)},
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    try:
+        cached = follow(process, workspace / "logs" / "run.log", say)
+        code = process.wait()
+    except BaseException:
+        end_group(process)
+        raise
+    if code:
+        raise failure(stage, report, code)
+    return StageResult(cached=cached, elapsed_s=time.monotonic() - started)
+
+
+def follow(process: subprocess.Popen[str], log: Path, say: Callable[[str], None]) -> bool:
+    """Copies a stage's lines to the run's log and to `say`; True when DVC restored the stage from its run cache."""
+    cached = False
+    assert process.stdout is not None
+    with log.open("a", encoding="utf-8") as out, process.stdout as lines:
+        for line in lines:
+            out.write(line)
+            out.flush()
+            cached = cached or bool(CACHED.search(line))
+            if not NOISE.match(line):
+                say(line.rstrip("\n"))
+    return cached
+
+
+def failure(stage: str, report: Path, code: int) -> StageError:
+    found = read_report(report)
+    if found:
+        return StageError(found.message, found.code)
+    if code in (-signal.SIGKILL, 137):
+        return StageError(
+            f"{stage} was killed, most likely out of memory; lower train.batch_size or preprocess.seq_len", 3
+        )
+    return StageError(f"{stage} ended with status {code}; its output is in logs/run.log of the run", INTERNAL)
+
+
+def end_group(process: subprocess.Popen[str]) -> None:
+    """Ends the stage and all its children: SIGTERM, then SIGKILL after a grace."""
+    for sign, wait_s in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, sign)
+        if group_is_gone(process, wait_s):
+            return
+
+
+def group_is_gone(process: subprocess.Popen[str], wait_s: float) -> bool:
+    """Waits until no process of the group is left; False when `wait_s` runs out first."""
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline:
+        process.poll()
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False

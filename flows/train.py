@@ -1,0 +1,121 @@
+"""The `train` stage: a network learns the training split; curves are written row by row."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from dataset.samples import load_samples
+from flows.curves import CurveWriter
+from flows.errors import stage_main
+from flows.params import Params, load_params, model_config
+from flows.progress import duration
+from flows.reports import write_report
+from model.batches import auto_size, updates
+from model.checkpoint import latest
+from model.presets import fitted
+from model.trainer import FitResult, fit
+from model.weights import save_model
+
+OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
+
+
+def main() -> None:
+    """Reads samples.npz and scaler.json; writes model/, curves/ and train.json."""
+    params = load_params(Path("params.yaml"))
+    samples = load_samples(OUT / "samples.npz")
+    config = fitted(model_config(params), samples)
+    an_epoch = updates_per_epoch(params, samples)
+    with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
+        done = fit(params.train, config, samples, log=logger(curves, an_epoch, params), checkpoints=CHECKPOINTS)
+    folder = save_model(OUT / "model", done.weights, config)
+    (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
+    write_report(OUT / "train.json", report(params, an_epoch, done))
+
+
+def updates_per_epoch(params: Params, samples: dict[str, np.ndarray]) -> int:
+    count = int((samples["split"] == 0).sum())
+    size = params.train.batch_size
+    return updates(count, auto_size(count) if isinstance(size, str) else size)
+
+
+@contextmanager
+def device_lock() -> Iterator[None]:
+    """One training at a time on this machine: waits for the other one, and says so."""
+    folder = Path(os.environ.get("PIVOTLINE_STATE") or "state") / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / "device.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        print("waiting: another training uses the device", flush=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def logger(curves: CurveWriter, an_epoch: int, params: Params) -> Callable[[dict[str, Any]], None]:
+    """Writes every row to the curves and says a line an epoch."""
+    steps = an_epoch * params.train.epochs
+
+    def log(row: dict[str, Any]) -> None:
+        if row["split"] == "train":
+            curves.write(row | {"steps": steps})
+            if row["step"] % an_epoch == 0:
+                print(epoch_line(row, steps, params.train.epochs), flush=True)
+        else:
+            curves.write(row)
+            print(f"epoch {row['epoch']}: validation loss {row['loss']:.3f}, {score(row)}", flush=True)
+
+    return log
+
+
+def epoch_line(row: dict[str, Any], steps: int, epochs: int) -> str:
+    left_s = row["elapsed_s"] / row["step"] * (steps - row["step"])
+    ahead = f", about {duration(left_s)} left" if row["step"] < steps else ""
+    return f"epoch {row['epoch']} of {epochs}: update {row['step']} of {steps}, training loss {row['loss']:.3f}{ahead}"
+
+
+def score(row: dict[str, Any]) -> str:
+    value = row["balanced_accuracy"]
+    return "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
+
+
+def report(params: Params, an_epoch: int, done: FitResult) -> dict[str, Any]:
+    """What train.json says of the training. Times and peaks are measured and differ from run to run."""
+    return {
+        "kind": params.model.kind,
+        "preset": params.model.preset,
+        "parameters": sum(tensor.numel() for tensor in done.weights.values()),
+        "updates_per_epoch": an_epoch,
+        "updates": done.steps,
+        "batch_size": done.batch_size,
+        "epochs_run": done.epochs,
+        "best_epoch": done.best_epoch,
+        "best_step": done.best_step,
+        "ended": done.ended,
+        "device": done.device.name,
+        "device_reason": done.device.why,
+        "threads": done.threads,
+        "cpu_capability": done.cpu_capability,
+        "memory": done.memory,
+        "warnings": done.warnings,
+        "elapsed_s": round(done.elapsed_s, 2),
+        "checkpoint_bytes": checkpoint_bytes(),
+    }
+
+
+def checkpoint_bytes() -> int | None:
+    """Size of the newest checkpoint, which carries the optimiser's state."""
+    newest = latest(CHECKPOINTS)
+    return newest.size_bytes if newest else None
+
+
+if __name__ == "__main__":
+    stage_main(main)

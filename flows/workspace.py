@@ -1,0 +1,149 @@
+"""A run workspace: everything a run reads, frozen when the run is asked for."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock
+
+from dataset.versions import tracked_version, version
+from flows import runfile
+from flows.params import Params, as_dict, change, load_params, write_params
+from flows.project import Project
+from flows.stages import STAGES, environment
+
+DVC_CONFIG = """[core]
+    no_scm = true
+    analytics = false
+[cache]
+    dir = {cache}
+    type = "reflink,hardlink,symlink,copy"
+"""
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
+
+
+def create(
+    project: Project,
+    run_id: str,
+    changes: dict[str, dict[str, Any]],
+    data: Path | None = None,
+    dataset_version: str | None = None,
+) -> Path:
+    """The workspace of `run_id`: made once, however often it is asked for.
+
+    `changes` go on top of `params.yaml`; `data` is a data folder (the project's `data/` when None) or `dataset_version`
+    one that an earlier run used. Raises ValueError for settings or a dataset that cannot be used, and leaves nothing
+    behind then.
+    """
+    workspace = project.workspace(runfile.check_run_id(run_id))
+    project.locks.mkdir(parents=True, exist_ok=True)
+    with FileLock(project.locks / f"{run_id}.lock"):
+        if runfile.read(workspace):
+            return workspace
+        shutil.rmtree(workspace, ignore_errors=True)
+        params = change(load_params(project.root / "params.yaml"), changes)
+        try:
+            fill(project, workspace, params, data, dataset_version)
+        except BaseException:
+            shutil.rmtree(workspace, ignore_errors=True)
+            raise
+        runfile.write(workspace, first_record(run_id, params, workspace))
+    return workspace
+
+
+def first_record(run_id: str, params: Params, workspace: Path) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "state": "queued",
+        "created_at": runfile.now(),
+        "dataset_version": tracked_version(workspace / "data.dvc"),
+        "params": as_dict(params),
+        "stages": {name: {"state": "waiting"} for name in (*STAGES, "register", "prune")},
+    }
+
+
+def fill(project: Project, workspace: Path, params: Params, data: Path | None, dataset_version: str | None) -> None:
+    (workspace / ".dvc").mkdir(parents=True)
+    (workspace / ".dvc" / "config").write_text(DVC_CONFIG.format(cache=project.cache), encoding="utf-8")
+    for name in ("dvc.yaml", ".dvcignore"):
+        shutil.copy2(project.root / name, workspace / name)
+    for source in sources(project.root / "dvc.yaml"):
+        copy_source(project.root / source, workspace / source)
+    write_params(workspace / "params.yaml", params)
+    freeze_data(project, workspace, data, dataset_version)
+
+
+def sources(pipeline: Path) -> list[str]:
+    """The source folders and files that the stages depend on: dependencies in the packages that hold our code."""
+    stages = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"]
+    paths = {path for stage in stages.values() for path in stage["deps"]}
+    return sorted(path for path in paths if path.split("/")[0] in ("dataset", "model", "flows"))
+
+
+def copy_source(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    package = source.parent / "__init__.py"
+    if package.is_file():  # else the copy would be no package, and imports would find the checkout's
+        shutil.copy2(package, target.parent / "__init__.py")
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=LEFT_OUT, dirs_exist_ok=True)
+    else:
+        shutil.copy2(source, target)
+
+
+def freeze_data(project: Project, workspace: Path, data: Path | None, dataset_version: str | None) -> None:
+    """Puts the chosen dataset version into the workspace and, where it is new, into the shared cache."""
+    pointer = pointer_of(project, dataset_version) if dataset_version else current_pointer(project, data)
+    if pointer:
+        shutil.copyfile(pointer, workspace / "data.dvc")
+        if dvc(project, workspace, "checkout", "data.dvc"):
+            return
+        if dataset_version:
+            raise ValueError(
+                f"dataset version {dataset_version}: its files are no longer in the cache; `dvc pull` brings them back"
+            )
+        (workspace / "data.dvc").unlink()
+    folder = data or project.root / "data"
+    shutil.copytree(folder, workspace / "data", dirs_exist_ok=True)
+    if not dvc(project, workspace, "add", "data"):
+        raise OSError(f"{folder}: could not be put into the dataset cache {project.cache}")
+
+
+def current_pointer(project: Project, data: Path | None) -> Path | None:
+    """`data.dvc` when the folder holds just that version, else None. Raises ValueError when there is no data folder."""
+    folder = data or project.root / "data"
+    if not folder.is_dir():
+        hint = (
+            "run `dvc pull` for the sample dataset, or `pivotline data import`"
+            if data is None
+            else "expected a data folder"
+        )
+        raise ValueError(f"{folder}: no such folder; {hint}")
+    pointer = project.root / "data.dvc"
+    if data is None and pointer.is_file() and tracked_version(pointer) == version(folder):
+        return pointer
+    return None
+
+
+def pointer_of(project: Project, dataset_version: str) -> Path:
+    """The `data.dvc` of a version: the project's, or one that an earlier run used."""
+    for pointer in (project.root / "data.dvc", *sorted(project.runs.glob("*/data.dvc"), reverse=True)):
+        if pointer.is_file() and tracked_version(pointer).startswith(dataset_version):
+            return pointer
+    raise ValueError(f"dataset version {dataset_version}: not known to data.dvc or any run here")
+
+
+def dvc(project: Project, workspace: Path, *arguments: str) -> bool:
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments, "--quiet"],
+        cwd=workspace,
+        env=environment(project),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode == 0

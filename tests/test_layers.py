@@ -1,0 +1,64 @@
+"""What each package may import: our own packages, and the libraries that it alone may use."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+OURS = {
+    "dataset": set(),
+    "model": {"dataset"},
+    "flows": {"dataset", "model"},
+    "app": {"dataset", "model", "flows"},
+}
+APP_MAY_USE = {"flows.control", "flows.params", "flows.errors", "flows.runview"}
+ONLY_HERE = {
+    "dvc": {"dataset/versions.py"},
+    "talib": {"dataset/"},
+    "torch": {"model/"},
+    "safetensors": {"model/"},
+    "prefect": {"flows/pipeline.py", "flows/control.py"},
+    "mlflow": {"flows/tracking.py", "flows/registry.py", "flows/prune.py", "flows/scorer.py"},
+    "streamlit": {"app/"},
+}
+FILES = sorted(path for package in OURS for path in (ROOT / package).rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Full names of everything a file imports, inside functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_imports_stay_in_their_layer(path: Path) -> None:
+    name = path.relative_to(ROOT).as_posix()
+    package = name.split("/")[0]
+    tops = {entry.split(".")[0] for entry in imports(path)}
+    assert tops & set(OURS) <= OURS[package] | {package}
+    for library in tops & set(ONLY_HERE):
+        assert any(name.startswith(place) for place in ONLY_HERE[library]), f"{name} imports {library}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "app").rglob("*.py")), ids=lambda path: path.name)
+def test_the_page_reaches_runs_through_control_alone(path: Path) -> None:
+    modules = {".".join(entry.split(".")[:2]) for entry in imports(path) if entry.startswith("flows.")}
+    assert modules <= APP_MAY_USE
+
+
+def test_no_module_is_a_drawer() -> None:
+    assert not [path for path in FILES if path.stem in ("utils", "helpers", "common", "misc")]
+
+
+def test_a_foreground_run_imports_no_prefect() -> None:
+    code = "import sys, flows.run, flows.workspace, flows.summary, flows.cli; print('prefect' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

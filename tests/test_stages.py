@@ -1,0 +1,103 @@
+"""A stage is a process group: its lines are followed, its end is the end of everything it started."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows import stages
+from flows.errors import StageError
+from flows.project import Project
+
+PIPELINE = """stages:
+  {stage}:
+    cmd: {command}
+    deps: [given]
+    outs: [made]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(root=tmp_path, state=tmp_path / "state")
+
+
+def workspace(project: Project, script: str, stage: str = "train") -> Path:
+    folder = project.root / "run"
+    (folder / ".dvc").mkdir(parents=True)
+    config = f"[core]\n    no_scm = true\n    analytics = false\n[cache]\n    dir = {project.cache}\n"
+    (folder / ".dvc" / "config").write_text(config)
+    (folder / "given").write_text("x")
+    (folder / "work.py").write_text(script)
+    (folder / "dvc.yaml").write_text(PIPELINE.format(stage=stage, command="python work.py"))
+    return folder
+
+
+def test_a_stage_says_its_lines_and_is_restored_the_second_time(project: Project) -> None:
+    folder = workspace(project, "from pathlib import Path; print('hello'); Path('made').write_text('m')")
+    lines: list[str] = []
+    first = stages.run_stage(project, folder, "train", lines.append)
+    (folder / "dvc.lock").unlink()
+    (folder / "made").unlink()
+    second = stages.run_stage(project, folder, "train", lines.append)
+    assert lines == ["hello"]
+    assert (first.cached, second.cached) == (False, True)
+    assert (folder / "made").read_text() == "m"
+    assert "hello" in (folder / "logs" / "run.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "words"),
+    [
+        ("raise ValueError('row 3: side is up')", 2, "row 3: side is up"),
+        ("raise MemoryError('3 GB')", 3, "out of memory"),
+        ("import os, errno; raise OSError(errno.ENOSPC, 'No space left on device', 'x')", 3, "No space left on device"),
+        ("1 / 0", 5, "ZeroDivisionError"),
+    ],
+)
+def test_a_stage_s_own_sentence_and_code_come_through(project: Project, script: str, code: int, words: str) -> None:
+    body = f"from flows.errors import stage_main\ndef main():\n    {script}\nstage_main(main)\n"
+    with pytest.raises(StageError, match=words) as caught:
+        stages.run_stage(project, workspace(project, body), "train", lambda line: None)
+    assert caught.value.code == code
+
+
+def test_a_stage_that_dies_without_a_word_is_named(project: Project) -> None:
+    with pytest.raises(StageError, match="train ended with status"):
+        stages.run_stage(project, workspace(project, "import os; os._exit(9)"), "train", lambda line: None)
+
+
+STUBBORN = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"])
+print("pids", os.getpid(), child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_cancel_ends_children_that_ignore_signals(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "GRACE_S", 1.0)
+    pids: list[int] = []
+
+    def say(line: str) -> None:
+        if line.startswith("pids"):
+            pids.extend(int(word) for word in line.split()[1:])
+            time.sleep(0.3)  # long enough for the child to ignore SIGTERM
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stages.run_stage(project, workspace(project, STUBBORN), "train", say)
+    assert len(pids) == 2
+    assert not [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
+
+
+def test_the_group_of_a_finished_process_is_gone() -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True, text=True)
+    process.wait()
+    assert stages.group_is_gone(process, 5.0)
+    assert os.getpgrp() != process.pid
