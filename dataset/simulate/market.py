@@ -58,4 +58,4 @@ def volume(seed: int, stream: int, bars: int, base: int, turns: list[tuple[int, 
 def boosts(seed: int, stream: int, plan: list[Swing], *, lead: int) -> list[tuple[int, int]]:
     """How much volume each turn brings, entry and exit, some of them hardly any."""
     bars = sorted(bar for swing in plan for bar in (swing.entry_turn, swing.exit_turn))
-    return [(bar - lead, int(boost)) for bar, boost in zip(bars, uniform(seed, stream, len(bars), 0, 12), strict=True)]
+    return [(bar - lead, int(boost)) for bar, boost in zip(bars, uniform(seed, stream, len(bars), 0, 8), strict=True)]

@@ -15,7 +15,7 @@ class Swing:
     direction: int  # +1 long, -1 short
     start: int  # the stretch against the trade begins
     entry_turn: int  # the stretch ends here
-    entry: int  # bar that the annotator clicked, one to three bars late
+    entry: int  # bar that the annotator clicked, one to five bars late
     plateau: int  # the first move is over
     rise: int  # the last move begins
     exit_turn: int
@@ -38,8 +38,8 @@ def swings(seed: int, trades: int) -> list[Swing]:
     shorts = set(order[: (trades + 1) // 2])
     quiet, stretch_bars, first_bars = draw(2, 180, 680), draw(3, 12, 22), draw(4, 8, 14)
     plateau_bars, last_bars, settle_bars = draw(5, 8, 110), draw(6, 10, 18), draw(7, 20, 40)
-    stretch, first_move, last_move = draw(8, 110, 220), draw(9, 60, 130), draw(10, 90, 200)
-    late, late_exit, stop, wrong = draw(11, 1, 3), draw(12, 1, 3), draw(13, 420, 620), draw(14, 0, 5)
+    stretch, first_move, last_move = draw(8, 80, 190), draw(9, 60, 130), draw(10, 70, 170)
+    late, late_exit, stop, wrong = draw(11, 1, 5), draw(12, 1, 5), draw(13, 420, 620), draw(14, 0, 5)
 
     plan: list[Swing] = []
     now = FIRST_QUIET_BARS
