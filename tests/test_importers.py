@@ -207,6 +207,17 @@ def test_bad_candles_are_refused_by_file_and_row(inputs: dict[str, Any], defect:
     assert re.search(message, first), first
 
 
+def test_rows_are_those_of_the_file_even_if_it_is_newest_first_or_has_blank_lines(inputs: dict[str, Any]) -> None:
+    newest_first = as_csv(bars()[::-1], iso).splitlines()
+    newest_first[8] = newest_first[8].replace("101.0", "99")
+    inputs["candles"][0].path.write_text("\n".join(newest_first) + "\n")
+    assert "a.csv row 9, high" in refused(inputs)
+    blank = as_csv(bars(), iso).splitlines()
+    blank[8] = blank[8].replace("101.0", "99")
+    inputs["candles"][0].path.write_text("\n".join([*blank[:4], "", ",,,,,", *blank[4:]]) + "\n")
+    assert "a.csv row 11, high" in refused(inputs)
+
+
 def trade_row(**changes: str) -> str:
     header, first = ANNOTATIONS.splitlines()[:2]
     cells = dict(zip(header.split(","), first.split(","), strict=True)) | {"annotation_id": "bad"} | changes
