@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
-from prefect.states import Cancelled, Cancelling, State
+from prefect.states import Cancelled, Cancelling
 
 from flows import runfile, runview
 from flows.curves import read_curves
@@ -154,17 +154,35 @@ def cancel(run_id: str) -> str:
 
     Raises ValueError when the run is not queued or running.
     """
-    view = run(run_id)
+    project, view = find_project(), run(run_id)
     if view.state not in ("queued", "running"):
         raise ValueError(f"run {run_id} is {view.state}: there is nothing to cancel")
+    if take_out(project, run_id):
+        withdraw(view)
+        return "taken out of the queue"
     if view.flow_run_id is None:
-        return cancel_here(find_project(), run_id)
+        return cancel_here(project, run_id)
     with prefect() as client:
-        state: State[Any] = (
-            Cancelling() if view.state == "running" else Cancelled(message="cancelled before it started")
-        )
-        client.set_flow_run_state(view.flow_run_id, state)
-    return "asked Prefect to end the run" if view.state == "running" else "taken out of the queue"
+        client.set_flow_run_state(view.flow_run_id, Cancelling())
+    return "asked Prefect to end the run"
+
+
+def take_out(project: Project, run_id: str) -> bool:
+    """Cancels a run that has not started; once this is written down, no worker begins it. False when it has started."""
+    workspace = project.workspace(run_id)
+    with runfile.claimed(project, run_id):
+        if (runfile.read(workspace) or {}).get("state") != "queued":
+            return False
+        runfile.update(workspace, state="cancelled", ended_at=runfile.now(), message="cancelled before it started")
+    return True
+
+
+def withdraw(view: RunView) -> None:
+    """Tells Prefect as well; a server that is down learns it when its worker comes to the run."""
+    if view.flow_run_id is None:
+        return
+    with suppress(ServiceDownError), prefect() as client:
+        client.set_flow_run_state(view.flow_run_id, Cancelled(message="cancelled before it started"))
 
 
 def cancel_here(project: Project, run_id: str) -> str:

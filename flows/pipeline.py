@@ -7,11 +7,11 @@ from typing import Any
 from prefect import flow, get_run_logger, task
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
-from prefect.states import Completed, State
+from prefect.states import Cancelled, Completed, State
 
 from flows import runfile
 from flows.project import find_project
-from flows.run import Outcome, Say, execute
+from flows.run import CancelledError, Outcome, Say, execute
 from flows.workspace import create
 
 FLOW, DEPLOYMENT = "pivotline", "local"
@@ -34,7 +34,7 @@ def as_task(name: str, body: Callable[[Say], Outcome]) -> Outcome:
 
 
 @flow(name=FLOW, persist_result=False, validate_parameters=True)
-def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | None = None) -> None:
+def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | None = None) -> State[Any] | None:
     """Preprocess, train, evaluate, register, prune in the workspace of `run_id`.
 
     The workspace was frozen when the run was asked for; a run started from elsewhere (a schedule, the Prefect page)
@@ -44,7 +44,11 @@ def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | Non
     if run_id is None:
         run_id = adopt()
     workspace = create(project, run_id, changes or {})
-    execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
+    try:
+        execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
+    except CancelledError as error:
+        return Cancelled(message=str(error))
+    return None
 
 
 def adopt() -> str:

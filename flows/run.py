@@ -16,6 +16,11 @@ from flows.registry import register
 from flows.stages import STAGES, run_stage
 from flows.tracking import OUTAGE, Recorder
 
+
+class CancelledError(Exception):
+    """The run was cancelled while it waited."""
+
+
 Say = Callable[[str], None]
 Outcome = dict[str, Any]
 Step = Callable[[str, Callable[[Say], Outcome]], Outcome]
@@ -36,17 +41,7 @@ def execute(project: Project, workspace: Path, step: Step, say: Say, **facts: An
     `step(name, body)` runs one of them: plainly, or as a Prefect task. Whatever ends the run early is written down
     and raised again.
     """
-    started = datetime.now(UTC)
-    record = runfile.update(
-        workspace,
-        state="running",
-        started_at=started.isoformat(timespec="milliseconds"),
-        ended_at=None,
-        started_ms=int(started.timestamp() * 1000),
-        owner=runfile.this_process(),
-        message=None,
-        **facts,
-    )
+    record = begin(project, workspace, facts)
     recorder = Recorder(project, workspace, record, say)
     recorder.start()
     try:
@@ -63,6 +58,24 @@ def execute(project: Project, workspace: Path, step: Step, say: Say, **facts: An
     result = summary.result(workspace, registered)
     runfile.update(workspace, state="done", ended_at=runfile.now(), result=result)
     return result
+
+
+def begin(project: Project, workspace: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """Makes the run this process's own. Raises CancelledError when it was cancelled in the queue."""
+    started = datetime.now(UTC)
+    with runfile.claimed(project, workspace.name):
+        if (runfile.read(workspace) or {}).get("state") == "cancelled":
+            raise CancelledError(f"run {workspace.name} was cancelled before it started")
+        return runfile.update(
+            workspace,
+            state="running",
+            started_at=started.isoformat(timespec="milliseconds"),
+            ended_at=None,
+            started_ms=int(started.timestamp() * 1000),
+            owner=runfile.this_process(),
+            message=None,
+            **facts,
+        )
 
 
 def tracked(workspace: Path, step: Step, name: str, body: Callable[[Say], Outcome]) -> Outcome:

@@ -4,12 +4,17 @@ import json
 import os
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import psutil
+from filelock import FileLock
+
+from flows.project import Project
 
 NAME = "run.json"
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
@@ -44,6 +49,14 @@ def write(workspace: Path, record: dict[str, Any]) -> None:
     part = workspace / f".{NAME}.{os.getpid()}"
     part.write_text(json.dumps(record, indent=1), encoding="utf-8")
     part.replace(workspace / NAME)
+
+
+@contextmanager
+def claimed(project: Project, run_id: str) -> Iterator[None]:
+    """Keeps everyone else from making, starting or cancelling this run meanwhile."""
+    project.locks.mkdir(parents=True, exist_ok=True)
+    with FileLock(project.locks / f"{run_id}.lock"):
+        yield
 
 
 def update(workspace: Path, **changes: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from filelock import FileLock
 
 from dataset.versions import tracked_version, version
 from flows import runfile
@@ -39,8 +38,7 @@ def create(
     behind then.
     """
     workspace = project.workspace(runfile.check_run_id(run_id))
-    project.locks.mkdir(parents=True, exist_ok=True)
-    with FileLock(project.locks / f"{run_id}.lock"):
+    with runfile.claimed(project, run_id):
         if runfile.read(workspace):
             return workspace
         shutil.rmtree(workspace, ignore_errors=True)
