@@ -50,7 +50,7 @@ def test_settings_survive_the_file(tmp_path: Path) -> None:
 def test_bad_settings_are_refused_with_file_and_key(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "params.yaml"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match="params.yaml") as caught:
+    with pytest.raises(ValueError, match=r"params\.yaml") as caught:
         load_params(path)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -66,7 +66,7 @@ def test_changes_on_the_command_line_are_read_as_yaml() -> None:
     texts = ["train.epochs=3", "train.learning_rate=1e-3", "train.batch_size=auto", "train.checkpointing=false"]
     merged = merge([parse_change(text) for text in texts])
     assert merged == {"train": {"epochs": 3, "learning_rate": 1e-3, "batch_size": "auto", "checkpointing": False}}
-    with pytest.raises(ValueError, match="expected section.key=value"):
+    with pytest.raises(ValueError, match=r"expected section\.key=value"):
         parse_change("epochs=3")
 
 

@@ -1,4 +1,4 @@
-"""A run workspace is frozen when the run is asked for: settings, source and dataset, whatever happens to the checkout."""
+"""A run workspace is frozen when the run is asked for: settings, source and dataset."""
 
 import json
 import subprocess
