@@ -101,7 +101,7 @@ def freeze_data(project: Project, workspace: Path, data: Path | None, dataset_ve
             return
         if dataset_version:
             raise ValueError(
-                f"dataset version {dataset_version}: its files are no longer in the cache; `dvc pull data.dvc` may bring them back"
+                f"dataset version {dataset_version}: its files are not in the cache; `dvc pull data.dvc` may bring them"
             )
         (workspace / "data.dvc").unlink()
     folder = data or project.root / "data"
