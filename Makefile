@@ -20,7 +20,7 @@ $(VENV)/.installed: requirements.lock requirements-dev.lock pyproject.toml
 	@touch $@
 
 data: | $(VENV)/.installed
-	dvc pull
+	dvc pull data.dvc
 
 run: install data ## Train once on the sample dataset, from annotated trades to a registered model
 	pivotline run

@@ -29,7 +29,10 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def mebibytes(count: int) -> str:
-    """Bytes as MiB with one decimal under 100."""
-    value = count / 2**20
-    return f"{value:.1f} MiB" if value < 100 else f"{value:,.0f} MiB"
+def size_text(count: int) -> str:
+    """Bytes as KiB, MiB or GiB, one decimal under 100."""
+    for unit, unit_bytes in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= unit_bytes:
+            value = count / unit_bytes
+            return f"{value:.1f} {unit}" if value < 100 else f"{value:,.0f} {unit}"
+    return f"{count} B"

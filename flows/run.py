@@ -9,7 +9,7 @@ from typing import Any
 
 from flows import runfile, summary
 from flows.errors import ServiceDownError, classify
-from flows.progress import duration, mebibytes
+from flows.progress import duration, size_text
 from flows.project import Project
 from flows.prune import prune
 from flows.registry import register
@@ -126,7 +126,7 @@ def unrecorded(workspace: Path, reason: str) -> str:
 def prune_outcome(workspace: Path, record: dict[str, Any], say: Say) -> Outcome:
     best_step = summary.read(workspace, "train")["best_step"]
     done = prune(workspace / "checkpoints", record["params"]["prune"]["keep_last"], best_step)
-    say(f"{done.kept} checkpoints kept, {done.removed} removed, {mebibytes(done.freed_bytes)} freed")
+    say(f"{done.kept} checkpoints kept, {done.removed} removed, {size_text(done.freed_bytes)} freed")
     return {"state": "done", **asdict(done)}
 
 

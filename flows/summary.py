@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.output import table
-from flows.progress import mebibytes
+from flows.progress import size_text
 from flows.reports import read_report
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def model_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     train = found["train"]
     return [
         ("Model", f"{train['preset']}, {train['parameters']:,} parameters"),
-        ("Weights", f"{mebibytes(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
-        ("Checkpoint", f"{mebibytes(train['checkpoint_bytes'])} with the optimiser's state"),
+        ("Weights", f"{size_text(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
+        ("Checkpoint", f"{size_text(train['checkpoint_bytes'])} with the optimiser's state"),
         ("Device", f"{train['device']}, {train['device_reason']}"),
     ]
 

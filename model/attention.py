@@ -3,6 +3,8 @@
 N = B x T streams of the batch, Q query tokens, K keys, D width.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -33,15 +35,29 @@ class ScaleAttention(nn.Module):
 class MultiScaleAttention(nn.Module):
     """The same tokens read the candles at every scale; one linear fuses what they found."""
 
-    def __init__(self, width: int, heads: int, scales: tuple[int, ...], hidden: int) -> None:
+    def __init__(self, width: int, heads: int, scales: tuple[int, ...], hidden: int, dropout: float) -> None:
         super().__init__()
         self.scales = nn.ModuleList(ScaleAttention(width, heads, hidden) for _ in scales)
+        self.dropout = ChannelDropout(dropout)
         self.fuse = nn.Linear(len(scales) * width, width)
 
-    def forward(self, state: Tensor, memories: list[Tensor]) -> Tensor:
+    def forward(self, state: Tensor, memories: Sequence[Tensor]) -> Tensor:
         """(N,Q,D) tokens and one (N,K,D) memory a scale; (N,Q,D)."""
         found = [scale(state, memory) for scale, memory in zip(self.scales, memories, strict=True)]
-        return self.fuse(torch.cat(found, dim=-1))
+        return self.fuse(self.dropout(torch.cat(found, dim=-1)))
+
+
+class FeedForward(nn.Module):
+    """Two linears with a ReLU between them, and dropout where recomputing it is cheapest: before the second."""
+
+    def __init__(self, width: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(width, d_ff), nn.Linear(d_ff, width)
+        self.dropout = ChannelDropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(N,Q,D); same shape."""
+        return self.down(self.dropout(self.up(x).relu()))
 
 
 class CrossTimeframe(nn.Module):
@@ -55,13 +71,16 @@ class CrossTimeframe(nn.Module):
         self.attention_norm, self.feed_norm = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
         self.value, self.out = nn.Linear(width, width), nn.Linear(width, width)
-        self.feed_forward = dense(width, d_ff, width, between=nn.ReLU)
         self.dropout = ChannelDropout(dropout)
+        self.feed_forward = FeedForward(width, d_ff, dropout)
         self.heads = heads
 
-    def forward(self, state: Tensor) -> Tensor:
-        """(B, T x Q, D) tokens of all streams in a row; same shape."""
+    def attend(self, state: Tensor) -> Tensor:
+        """(B, T x Q, D) tokens of all streams in a row, which read each other; the new tokens."""
         x = self.attention_norm(state)
         found = attend(self.query(x), self.key(x), self.value(x), self.heads)
-        state = state + self.dropout(self.out(found))
-        return state + self.dropout(self.feed_forward(self.feed_norm(state)))
+        return state + self.out(self.dropout(found))
+
+    def feed(self, state: Tensor) -> Tensor:
+        """(B, T x Q, D) tokens, each by itself; the new tokens."""
+        return state + self.feed_forward(self.feed_norm(state))

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, silu
 
-from model.attention import MultiScaleAttention
-from model.encoders import ChannelDropout, dense
+from model.attention import FeedForward, MultiScaleAttention
 from model.presets import ModelConfig
+
+Modulation = tuple[Tensor, Tensor]  # scale and shift of one norm, (N,1,D) each
 
 
 class AdaptiveNorm(nn.Module):
@@ -29,33 +30,37 @@ class AdaptiveNorm(nn.Module):
             self.scale = nn.Parameter(torch.zeros(norms, width))
             self.shift = nn.Parameter(torch.zeros(norms, width))
 
-    def modulation(self, context: Tensor) -> list[tuple[Tensor, Tensor]]:
+    def modulation(self, context: Tensor) -> list[Modulation]:
         """A scale and a shift (N,1,D) for each norm, from the context (N,D)."""
         if not self.adaptive:
             return list(zip(self.scale, self.shift, strict=True))
         parts = self.modulate(silu(context))[:, None].chunk(2 * self.norms, dim=-1)
         return list(zip(parts[::2], parts[1::2], strict=True))
 
-
-def modulated(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    """Layer norm of the last axis, then scaled by 1 + scale and shifted."""
-    return torch.addcmul(shift, layer_norm(x, x.shape[-1:]), 1 + scale)
+    def forward(self, x: Tensor, modulation: Modulation) -> Tensor:
+        """Layer norm of the last axis, then scaled by 1 + scale and shifted."""
+        scale, shift = modulation
+        return torch.addcmul(shift, layer_norm(x, x.shape[-1:]), 1 + scale)
 
 
 class Layer(nn.Module):
-    """Multi-scale attention, then feed-forward, each after an adaptive norm."""
+    """Multi-scale attention, then feed-forward, each after an adaptive norm.
+
+    The two parts are called one by one, so that each can be recomputed by itself.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         width = config.d_model
         self.norms = AdaptiveNorm(width, 2, config.adaptive_norm)
-        self.attention = MultiScaleAttention(width, config.heads, config.scales, config.qkv_hidden)
-        self.feed_forward = dense(width, config.d_ff, width, between=nn.ReLU)
-        self.dropout = ChannelDropout(config.dropout)
+        self.attention = MultiScaleAttention(width, config.heads, config.scales, config.qkv_hidden, config.dropout)
+        self.feed_forward = FeedForward(width, config.d_ff, config.dropout)
 
-    def forward(self, state: Tensor, memories: list[Tensor], context: Tensor) -> Tensor:
-        """(N,Q,D) tokens, one (N,K,D) memory a scale, (N,D) context; the new (N,Q,D) tokens."""
-        first, second = self.norms.modulation(context)
-        read = [modulated(memory, *first) for memory in memories]
-        state = state + self.dropout(self.attention(modulated(state, *first), read))
-        return state + self.dropout(self.feed_forward(modulated(state, *second)))
+    def attend(self, state: Tensor, memory: Tensor, keys: list[int], modulation: Modulation) -> Tensor:
+        """(N,Q,D) tokens and the memory (N,K,D) of all scales, of which each has so many keys; the new tokens."""
+        read = self.norms(memory, modulation).split(keys, dim=1)
+        return state + self.attention(self.norms(state, modulation), read)
+
+    def feed(self, state: Tensor, modulation: Modulation) -> Tensor:
+        """(N,Q,D) tokens, each by itself; the new tokens."""
+        return state + self.feed_forward(self.norms(state, modulation))

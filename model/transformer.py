@@ -1,13 +1,14 @@
 """The multi-timeframe transformer.
 
-B batch, T streams, N = B x T, S candles, Q tokens of a stream, K keys of a scale, D width.
+B batch, T streams, N = B x T, S candles, Q tokens of a stream, K keys, G groups of candles, D width.
 
 Every candle is encoded by itself. The layers then work on tokens that stand for `token_bars` bars each, and in every
 layer each token reads the candles again at several scales. All scales hold about as many keys, so the fine ones see
 the near past in detail and the coarse ones the whole window. All outputs are read at the last token.
 """
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,8 @@ from torch.utils.checkpoint import checkpoint
 from model.attention import CrossTimeframe
 from model.encoders import ContextEncoders, dense, present, time_waves
 from model.heads import Heads
-from model.layers import AdaptiveNorm, Layer, modulated
+from model.layers import AdaptiveNorm, Layer
+from model.pooling import group_means, scale_means, token_of_candle
 from model.presets import ModelConfig
 
 MAX_BARS = 600
@@ -47,48 +49,58 @@ class Transformer(nn.Module):
         Raises ValueError if the sample fields do not fit the config.
         """
         self._refuse_other_shapes(batch)
-        book, context = self.context(batch)
-        candles = self._candles(batch["price_data"], book)
-        state = pooled(candles, self.config.token_bars)  # (B,T,Q,D)
-        streams = self._streams(candles, state, context)  # (B,T,D)
-        summary = streams[:, 0] + context
-        return self.heads(summary, streams)
+        prices = batch["price_data"]  # (B,T,S,5)
+        b, t, bars, _ = prices.shape
+        book, context = self.context(batch)  # (B,S,D), (B,D)
+        tokens = group_means(bars, self.config.token_bars, bars, prices.device)  # (Q,S)
+        scales = scale_means(bars, self.config.scales, len(tokens), prices.device)  # (K,S) a scale
+        memory = self._pooled_candles(prices, book, torch.cat([*scales, tokens]))
+        memory, state = memory.split([sum(map(len, scales)), len(tokens)], dim=2)
+        state = self._crossed(state).flatten(0, 1)  # (N,Q,D)
+        owners = token_of_candle(bars, self.config.token_bars, prices.device)  # (S,Q)
+        per_stream = context.repeat_interleave(t, dim=0)  # (N,D)
+        state = self._read(state, memory.flatten(0, 1), torch.cat(scales) @ owners, list(map(len, scales)), per_stream)
+        streams = self.final_norm(state[:, -1:], self.final_norm.modulation(per_stream)[0]).view(b, t, -1)
+        return self.heads(streams[:, 0] + context, streams)
 
-    def _candles(self, prices: Tensor, book: Tensor) -> Tensor:
-        """Every candle (B,T,S,5) as a vector that knows its stream, its age and, on the primary stream, its book."""
-        bars = prices.shape[2]
-        waves = time_waves(bars, self.config.d_model, prices.device)
-        candles = self.pattern_encoder(prices) * present(prices) + (self.stream_embedding + waves)
-        book = pad(book[:, None], (0, 0, 0, 0, 0, prices.shape[1] - 1))
-        return whole_tokens(candles + book, self.config.token_bars)
+    def _pooled_candles(self, prices: Tensor, book: Tensor, means: Tensor) -> Tensor:
+        """Every candle (B,T,S,5) as a vector, averaged by the rows of `means` (G,S); (B,T,G,D).
 
-    def _streams(self, candles: Tensor, state: Tensor, context: Tensor) -> Tensor:
-        """What each stream knows at its last token, after all layers; (B,T,D)."""
-        b, t, q, _ = state.shape
-        state = state.flatten(1, 2)
-        for cross in self.cross:
-            state = self._run(cross, state)  # (B, T x Q, D)
-        state = state.view(b * t, q, -1)
-        fine = [pooled(candles, scale, q).flatten(0, 1) for scale in self.config.scales]  # (N,K,D)
-        shares = [
-            token_shares(q, self.config.token_bars, scale, state) for scale in self.config.scales
-        ]  # (B x T, K, Q)
-        per_stream = context.repeat_interleave(t, dim=0)
-        for i, layer in enumerate(self.layers):
-            memories = [torch.baddbmm(candle, share, state) for candle, share in zip(fine, shares, strict=True)]
+        It knows its stream, its age and, on the primary stream, its book (B,S,D).
+        """
+        waves = time_waves(means.shape[1], self.config.d_model, prices.device)
+        candles = means @ (self.pattern_encoder(prices) * present(prices))
+        beside = pad((means @ book)[:, None], (0, 0, 0, 0, 0, prices.shape[1] - 1))
+        return candles + beside + (self.stream_embedding + means @ waves)
+
+    def _crossed(self, state: Tensor) -> Tensor:
+        """The tokens (B,T,Q,D) after every one of them has seen those of all streams."""
+        row = state.flatten(1, 2)
+        for cross in cast("Iterable[CrossTimeframe]", self.cross):
+            row = self._run(cross.attend, row)
+            row = self._run(cross.feed, row)
+        return row.view_as(state)
+
+    def _read(self, state: Tensor, candles: Tensor, shares: Tensor, keys: list[int], context: Tensor) -> Tensor:
+        """The tokens (N,Q,D) after all layers, or only the last of them: nothing reads the others any more.
+
+        Candles (N,K,D) are read together with what their tokens have come to know, by their `shares` (K,Q).
+        """
+        for i, layer in enumerate(cast("Iterable[Layer]", self.layers)):
+            first, second = layer.norms.modulation(context)
+            memory = torch.baddbmm(candles, shares.expand(len(candles), -1, -1), state)
             if i == len(self.layers) - 1:
-                state = state[:, -1:]  # nothing reads the other tokens any more
-            state = self._run(layer, state, memories, per_stream)
-        ((scale, shift),) = self.final_norm.modulation(per_stream)
-        return modulated(state, scale, shift).view(b, t, -1)
+                state = state[:, -1:]
+            state = self._run(layer.attend, state, memory, keys, first)
+            state = self._run(layer.feed, state, second)
+        return state
 
-    def _run(self, module: nn.Module, *inputs: Any) -> Tensor:
-        """One module, its activations recomputed in the backward pass if checkpointing is on."""
+    def _run(self, part: Callable[..., Tensor], *inputs: Any) -> Tensor:
+        """One part of a layer, its activations recomputed in the backward pass if checkpointing is on."""
         if self.checkpointing and self.training:
-            recomputed: Tensor = checkpoint(module, *inputs, use_reentrant=False)
+            recomputed: Tensor = checkpoint(part, *inputs, use_reentrant=False)
             return recomputed
-        found: Tensor = module(*inputs)
-        return found
+        return part(*inputs)
 
     def _refuse_other_shapes(self, batch: dict[str, Tensor]) -> None:
         c, bars = self.config, batch["price_data"].shape[2]
@@ -104,23 +116,3 @@ class Transformer(nn.Module):
                 raise ValueError(f"{name} has the shape {tuple(batch[name].shape[1:])} a sample, expected {shape}")
         if not 1 <= bars <= MAX_BARS:
             raise ValueError(f"price_data has {bars} candles a stream, expected 1 to {MAX_BARS}")
-
-
-def whole_tokens(candles: Tensor, token_bars: int) -> Tensor:
-    """The candles (B,T,S,D), the oldest repeated in front until they fill whole tokens, so that none is left out."""
-    missing = -candles.shape[2] % token_bars
-    return torch.cat([candles[:, :, :1].expand(-1, -1, missing, -1), candles], dim=2) if missing else candles
-
-
-def pooled(candles: Tensor, bars: int, most: int | None = None) -> Tensor:
-    """Means over groups of `bars` candles counted from the newest, at most `most` groups; (B,T,K,D)."""
-    count = candles.shape[2] // bars
-    count = count if most is None else max(1, min(count, most))
-    kept = candles[:, :, -count * bars :]
-    return kept.unflatten(2, (-1, min(bars, kept.shape[2]))).mean(dim=3)
-
-
-def token_shares(tokens: int, token_bars: int, scale: int, like: Tensor) -> Tensor:
-    """How much of each token's bars lies in each group of `scale` bars: brings the tokens to that scale; (N,K,Q)."""
-    owner = torch.eye(tokens, device=like.device, dtype=like.dtype).repeat_interleave(token_bars, dim=0)
-    return pooled(owner[None, None], scale, tokens)[0].expand(like.shape[0], -1, -1)

@@ -1,6 +1,15 @@
 """`pivotline model`: what a network is made of."""
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
 import typer
+
+from flows.output import show, table
+from flows.progress import size_text
+
+if TYPE_CHECKING:
+    from model.size import Size
 
 app = typer.Typer(no_args_is_help=True, help="Networks: their size.")
 
@@ -8,3 +17,57 @@ app = typer.Typer(no_args_is_help=True, help="Networks: their size.")
 @app.callback()
 def group() -> None:
     """Networks: their size."""
+
+
+@app.command()
+def size(
+    preset: Annotated[str, typer.Option(help="Which preset.")] = "base",
+    every: Annotated[bool, typer.Option("--all", help="All presets side by side.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """Parameters by component, counted, beside the documented number."""
+    from model import size as sizes
+    from model.presets import PRESETS
+    from model.presets import preset as named
+
+    found = [sizes.size(named(name)) for name in (PRESETS if every else [preset])]
+    if every:
+        show({entry.preset: asdict(entry) for entry in found}, as_json, lambda: side_by_side(found))
+    else:
+        show(asdict(found[0]), as_json, lambda: components(found[0]))
+
+
+def components(found: "Size") -> list[str]:
+    rows = [("component", "parameters", "share", "matrices")]
+    rows += [(row.component, f"{row.count:,}", f"{100 * row.share:.1f} %", row.shape) for row in found.rows]
+    sizes = f"{size_text(found.fp32_bytes)} in FP32, {size_text(found.fp16_bytes)} in FP16"
+    return [sentence(found), f"Weights: {sizes}.", "", *table(rows, right=(1, 2)), *riddle(found)]
+
+
+def sentence(found: "Size") -> str:
+    if found.documented is None or found.difference is None:
+        return f"{found.preset}: {found.parameters:,} parameters counted."
+    apart = "equal" if found.parameters == found.documented else f"{100 * found.difference:+.1f} %"
+    return f"{found.preset}: {found.parameters:,} parameters counted, {found.documented:,} documented: {apart}."
+
+
+def side_by_side(found: "list[Size]") -> list[str]:
+    rows: list[tuple[str, ...]] = [("preset", "counted", "documented", "FP32", "FP16", "checkpoint", "training state")]
+    for entry in found:
+        documented = f"{entry.documented:,}" if entry.documented else "—"
+        amounts = (entry.fp32_bytes, entry.fp16_bytes, entry.checkpoint_bytes, entry.training_bytes)
+        rows.append((entry.preset, f"{entry.parameters:,}", documented, *(size_text(amount) for amount in amounts)))
+    return [*table(rows, right=(1, 2, 3, 4, 5, 6)), *riddle(found[-1])]
+
+
+def riddle(found: "Size") -> list[str]:
+    """Why the old model filled the disk, told with its counted size."""
+    if found.preset != "legacy":
+        return []
+    checkpoint, training = found.checkpoint_bytes / 1e9, found.training_bytes / 1e9
+    return [
+        "",
+        f"legacy was documented with 46 M parameters; built as listed it has {found.parameters / 1e6:,.0f} M.",
+        f"That is {checkpoint:.1f} GB a checkpoint (12 bytes a parameter: the value and the two moments of AdamW)",
+        f"and {training:.1f} GB of training state (16 bytes, with the gradient) before the first activation.",
+    ]

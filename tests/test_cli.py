@@ -1,0 +1,156 @@
+"""The command line: one sentence and an exit code by class for whatever a user can get wrong; JSON for machines."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import copy_project
+
+from dataset.versions import version
+from flows.project import Project
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return copy_project(tmp_path_factory.mktemp("cli") / "project")
+
+
+def pivotline(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "MLFLOW_", "PIVOT"))}
+    command = [sys.executable, "-m", "flows.cli", *words]
+    env = kept | {"PYTHONPATH": str(folder)} | more
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
+
+
+def refused(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
+    """A sentence with these words on standard error, this exit code, and no traceback."""
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert not [word for word in words if word not in done.stderr], done.stderr
+
+
+ANNOTATION_FAULTS = {
+    "missing column": (lambda text: text.replace(",side,", ",direction,", 1), "side"),
+    "unknown side": (lambda text: text.replace(",long,", ",up,", 1), "side"),
+    "exit before entry": (lambda text: swap_times(text), "exit_time"),
+    "time without zone": (lambda text: text.replace("Z,", ",", 1), "time"),
+    "price outside its candle": (lambda text: other_price(text), "entry_price"),
+    "trade outside the candles": (lambda text: other_year(text), "time"),
+}
+
+
+def first_row(text: str) -> tuple[list[str], list[str], list[str]]:
+    head, row, *rest = text.splitlines()
+    return head.split(","), row.split(","), rest
+
+
+def joined(head: list[str], row: list[str], rest: list[str]) -> str:
+    return "\n".join([",".join(head), ",".join(row), *rest]) + "\n"
+
+
+def swap_times(text: str) -> str:
+    head, row, rest = first_row(text)
+    entry, exit_ = head.index("entry_time"), head.index("exit_time")
+    row[entry], row[exit_] = row[exit_], row[entry]
+    return joined(head, row, rest)
+
+
+def other_price(text: str) -> str:
+    head, row, rest = first_row(text)
+    row[head.index("entry_price")] = "1.0"
+    return joined(head, row, rest)
+
+
+def other_year(text: str) -> str:
+    head, row, rest = first_row(text)
+    for name in ("entry_time", "exit_time"):
+        row[head.index(name)] = "2031" + row[head.index(name)][4:]
+    return joined(head, row, rest)
+
+
+def import_words(project: Project, annotations: Path, target: Path) -> list[str]:
+    candles = project.root / "data" / "candles"
+    words = ["data", "import", "--to", str(target), "--annotations", str(annotations), "--primary", "SIM/ETH"]
+    words += ["--reference", "SIM/BTC", "--timeframes", "1m,5m,15m,1h"]
+    for symbol in ("SIM/ETH", "SIM/BTC"):
+        words += ["--candles", f"{symbol}:1m={candles / symbol.replace('/', '_') / '1m.parquet'}"]
+    return words
+
+
+@pytest.mark.parametrize("fault", ANNOTATION_FAULTS)
+def test_a_bad_annotation_file_is_refused_and_leaves_all_as_it_was(
+    project: Project, tmp_path: Path, fault: str
+) -> None:
+    break_it, field = ANNOTATION_FAULTS[fault]
+    original = (project.root / "data" / "annotations.csv").read_text(encoding="utf-8")
+    bad = tmp_path / "trades.csv"
+    bad.write_text(break_it(original), encoding="utf-8")
+    assert bad.read_text(encoding="utf-8") != original
+    target = tmp_path / "target"
+    done = pivotline(project.root, *import_words(project, bad, target))
+    refused(done, 2, "trades.csv", field)
+    if fault != "missing column":
+        assert "row 2" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["trades.csv"]
+
+
+def test_a_good_file_is_imported_counted_and_described(project: Project, tmp_path: Path) -> None:
+    annotations = project.root / "data" / "annotations.csv"
+    done = pivotline(project.root, *import_words(project, annotations, tmp_path / "target"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["trades"] == 51
+    facts = json.loads(pivotline(project.root, "data", "describe", str(tmp_path / "target"), "--json").stdout)
+    assert (facts["trades"], facts["samples"]) == (51, 255)
+    assert pivotline(project.root, "data", "validate", str(tmp_path / "target")).returncode == 0
+
+
+def test_run_refuses_bad_settings_and_missing_data_before_it_begins(project: Project) -> None:
+    before = version(project.root / "data")
+    refused(pivotline(project.root, "run", "--set", "train.epocs=3"), 2, "unknown key train.epocs")
+    refused(pivotline(project.root, "run", "--set", "train.epochs=0"), 2, "epochs is 0")
+    refused(pivotline(project.root, "run", "--set", "epochs"), 2, "expected section.key=value")
+    refused(pivotline(project.root, "run", "--data", "/nowhere"), 2, "/nowhere", "no such folder")
+    (project.root / "data").rename(project.root / "elsewhere")
+    refused(pivotline(project.root, "run"), 2, "data", "dvc pull")
+    (project.root / "elsewhere").rename(project.root / "data")
+    assert version(project.root / "data") == before
+    assert not list(project.runs.glob("*"))
+
+
+def test_a_folder_that_is_no_project_is_named(tmp_path: Path) -> None:
+    done = pivotline(tmp_path, "run", PYTHONPATH=str(Path(__file__).parents[1]))
+    refused(done, 2, str(tmp_path), "params.yaml")
+
+
+def test_services_that_are_down_are_named_with_the_remedy(project: Project) -> None:
+    told = {"PREFECT_API_URL": "http://127.0.0.1:9/api", "MLFLOW_TRACKING_URI": "http://127.0.0.1:9"}
+    refused(pivotline(project.root, "trigger", **told), 4, "Prefect does not answer", "make up")
+    done = pivotline(project.root, "status", "--json", **told)
+    assert done.returncode == 0
+    assert [(entry["name"], entry["up"]) for entry in json.loads(done.stdout)["services"]] == [
+        ("Prefect", False),
+        ("MLflow", False),
+    ]
+
+
+def test_errors_are_json_for_machines(project: Project) -> None:
+    done = pivotline(project.root, "run", "--set", "train.epochs=0", "--json")
+    assert json.loads(done.stdout)["code"] == 2
+
+
+def test_unknown_words_end_with_code_2(project: Project) -> None:
+    refused(pivotline(project.root, "trian"), 2)
+    refused(pivotline(project.root, "status", "../../etc"), 2, "run id")
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["run", "--help"], ["data", "import", "--help"], ["model", "size", "--help"]]
+)
+def test_every_command_explains_itself(project: Project, words: list[str]) -> None:
+    done = pivotline(project.root, *words)
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
