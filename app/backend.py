@@ -12,7 +12,8 @@ from flows.runview import DatasetView, RunView
 from model import device
 from model.device import Device
 from model.presets import ModelConfig
-from model.size import size_table
+from model.size import Size
+from model.size import size as count
 
 LISTED = 50
 
@@ -74,13 +75,9 @@ def train_samples(dataset_version: str, preprocess: dict[str, Any]) -> int | Non
 
 
 @lru_cache(maxsize=64)
-def components(config: ModelConfig) -> list[Any]:
-    """The rows of a network's size table, counted."""
-    return list(size_table(config))
-
-
-def parameters(config: ModelConfig) -> int:
-    return sum(row.count for row in components(config))
+def size(config: ModelConfig) -> Size:
+    """How large a network is, counted once a config."""
+    return count(config)
 
 
 def choose_device(wanted: str) -> Device:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import backend, charts, newest, orders, outcome
-from app.format import duration, plain, several, short, took, when
+from app.format import duration, plain, several, took, when
 from app.steps import step_line
 from flows.runview import RunView
 
@@ -39,7 +39,7 @@ def chosen(wanted: str | None, views: list[RunView]) -> RunView | None:
             st.warning(plain(error))
             return None
     running = [view for view in views if view.state == "running"]
-    return (running or views or [None])[0]
+    return next(iter(running or views), None)
 
 
 def show(view: RunView, views: list[RunView], closed: bool) -> None:

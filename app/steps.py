@@ -8,13 +8,15 @@ HTML = "<ol></ol>"
 CSS = """
 ol { list-style: none; margin: 0; padding: 0; display: grid; grid-auto-flow: column; grid-auto-columns: 1fr;
      font-family: var(--st-font); color: var(--st-text-color); }
-li { --mark: var(--st-gray-color); position: relative; padding: 1.5rem 0.75rem 0 0; font-size: 0.9rem; line-height: 1.35; }
+li { --mark: var(--st-gray-color); position: relative; padding: 1.5rem 0.75rem 0 0;
+     font-size: 0.9rem; line-height: 1.35; }
 li.running { --mark: var(--st-blue-color); }
 li.done { --mark: var(--st-green-color); }
 li.cached { --mark: var(--st-violet-color); }
 li.failed { --mark: var(--st-red-color); }
 li.crashed { --mark: var(--st-orange-color); }
-li::before { content: ""; position: absolute; left: 0; right: 0; top: 7px; height: 2px; background: var(--st-border-color); }
+li::before { content: ""; position: absolute; left: 0; right: 0; top: 7px; height: 2px;
+             background: var(--st-border-color); }
 li.done::before, li.cached::before { background: var(--mark); }
 li:last-child::before { display: none; }
 i { position: absolute; left: 0; top: 1px; width: 14px; height: 14px; box-sizing: border-box; border-radius: 50%;
@@ -35,8 +37,7 @@ div { color: var(--st-text-color); opacity: 0.72; font-variant-numeric: tabular-
 JS = """
 export default function ({ parentElement, data }) {
   const item = ([name, state, detail]) => {
-    const row = document.createElement("li"), mark = document.createElement("i");
-    const head = document.createElement("b"), word = document.createElement("span"), note = document.createElement("div");
+    const [row, mark, head, word, note] = ["li", "i", "b", "span", "div"].map((tag) => document.createElement(tag));
     row.className = state;
     if (state === "running") row.setAttribute("aria-current", "step");
     head.textContent = name + " ";

@@ -1,13 +1,15 @@
 """Size: how big each preset is, counted from the network itself, and whether its documentation is true."""
 
+from typing import Any
+
 import streamlit as st
 
 from app import backend, charts
-from app.format import apart, count, percent, size
-from model.presets import DOCUMENTED, preset
+from app.format import MISSING, apart, count, percent, size
+from model.presets import preset
+from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Size
 
 PRESETS = ("lite", "base", "wide", "legacy")
-BYTES = {"FP32": 4, "FP16": 2, "Checkpoint": 12, "Training state": 16}  # a parameter
 
 
 def page() -> None:
@@ -21,28 +23,35 @@ def page() -> None:
         bind="query-params",
         label_visibility="collapsed",
     )
-    counted, documented = backend.parameters(preset(name)), DOCUMENTED[name]
-    st.subheader(
-        f"{count(counted)} parameters counted, {count(documented)} documented: {apart(counted, documented)}",
-        anchor=False,
-    )
-    components(name)
-    presets()
-    riddle(name == "legacy")
+    sizes = {name: backend.size(preset(name)) for name in PRESETS}
+    st.subheader(verdict(sizes[name]), anchor=False)
+    components(sizes[name])
+    presets(sizes)
+    riddle(sizes["legacy"], opened=name == "legacy")
 
 
-def components(name: str) -> None:
-    rows = sorted(backend.components(preset(name)), key=lambda row: row.count, reverse=True)
+def verdict(counted: Size) -> str:
+    said = f"{count(counted.parameters)} parameters counted"
+    if counted.documented is None:
+        return f"{said}, none documented"
+    return f"{said}, {count(counted.documented)} documented: {apart(counted.parameters, counted.documented)}"
+
+
+def components(counted: Size) -> None:
+    rows = sorted(counted.rows, key=lambda row: row.count, reverse=True)
+    names = [row.component.capitalize() for row in rows]
+    bars = [
+        (name, row.count, f"{count(row.count)} · {percent(row.share)}") for name, row in zip(names, rows, strict=True)
+    ]
     left, right = st.columns(2, gap="medium")
-    bars = [(row.component, row.count, f"{count(row.count)} · {percent(row.share)}") for row in rows]
     with left:
-        st.subheader("Where the parameters are", anchor=False)
-        st.echarts_chart(charts.hbar(bars), height=20 + 28 * len(bars), key="bars", alt="Parameters by component")
+        st.markdown("**Where the parameters are**")
+        st.echarts_chart(charts.hbar(bars), height=20 + 25 * len(bars), key="bars", alt="Parameters by component")
     with right:
-        st.subheader("Component by component", anchor=False)
+        st.markdown("**Component by component**")
         st.dataframe(
             {
-                "Component": [row.component for row in rows],
+                "Component": names,
                 "Shape": [row.shape for row in rows],
                 "Parameters": [count(row.count) for row in rows],
                 "Share": [percent(row.share) for row in rows],
@@ -53,39 +62,42 @@ def components(name: str) -> None:
         )
 
 
-def presets() -> None:
-    counts = {name: backend.parameters(preset(name)) for name in PRESETS}
-    columns = {title: [size(each * counts[name]) for name in PRESETS] for title, each in BYTES.items()}
-    st.subheader("Presets side by side", anchor=False)
+def presets(sizes: dict[str, Size]) -> None:
+    found = list(sizes.values())
+    st.markdown("**Presets side by side**")
     st.dataframe(
         {
-            "Preset": list(PRESETS),
-            "Counted": [count(counts[name]) for name in PRESETS],
-            "Documented": [count(DOCUMENTED[name]) for name in PRESETS],
-            **columns,
+            "Preset": list(sizes),
+            "Counted": [count(one.parameters) for one in found],
+            "Documented": [MISSING if one.documented is None else count(one.documented) for one in found],
+            "FP32": [size(one.fp32_bytes) for one in found],
+            "FP16": [size(one.fp16_bytes) for one in found],
+            "Checkpoint": [size(one.checkpoint_bytes) for one in found],
+            "Training state": [size(one.training_bytes) for one in found],
         },
         hide_index=True,
-        column_config=right_aligned("Counted", "Documented", *BYTES),
+        column_config=right_aligned("Counted", "Documented", "FP32", "FP16", "Checkpoint", "Training state"),
     )
     st.caption(
-        "Bytes a parameter: FP32 4, FP16 2, a checkpoint 12 (weights and two moments of AdamW), "
-        "the training state 16 (and the gradients)."
+        f"A checkpoint takes {CHECKPOINT_BYTES} bytes a parameter: its value and the two moments of AdamW. "
+        f"The training state takes {TRAINING_BYTES}: the same and the gradient."
     )
 
 
-def riddle(opened: bool) -> None:
+def riddle(legacy: Size, opened: bool) -> None:
     """Why the model that base replaced was never as small as was written."""
-    counted, documented = backend.parameters(preset("legacy")), DOCUMENTED["legacy"]
+    documented = legacy.documented or legacy.parameters
     with st.expander("Why legacy needed so much memory", expanded=opened):
         st.markdown(
-            f"It was documented with {count(documented)} parameters. Counted from its listed architecture it has "
-            f"{count(counted)}, {apart(counted, documented)}. At 12 bytes a parameter a checkpoint is "
-            f"{size(12 * counted)} on disk; at 16 bytes its training state is {size(16 * counted)}, before a single "
-            "activation. It is counted here without being allocated."
+            f"{count(documented)} parameters were documented. Counted from its listed architecture it has "
+            f"{count(legacy.parameters)}, {apart(legacy.parameters, documented)}. At {CHECKPOINT_BYTES} bytes a "
+            f"parameter one checkpoint is {size(legacy.checkpoint_bytes)} on disk; at {TRAINING_BYTES} bytes its "
+            f"training state is {size(legacy.training_bytes)} before a single activation. It is counted here without "
+            "being allocated."
         )
 
 
-def right_aligned(*names: str) -> dict[str, object]:
+def right_aligned(*names: str) -> dict[str, Any]:
     return {name: st.column_config.TextColumn(alignment="right") for name in names}
 
 

@@ -9,11 +9,11 @@ from app import backend, health, live, orders
 from app.format import MISSING, count, plain, several, short, size
 from app.settings import AUTO, Setting, applied, ask, changes, keep, recall, settings
 from flows.params import Params, as_dict, model_config
+from model.size import CHECKPOINT_BYTES
 
 PRESETS = ("lite", "base", "wide")  # legacy is there to be counted, not to be trained
 OPEN = ("model.preset", "train.epochs", "train.batch_size", "train.precision", "train.checkpointing", "train.seed")
 SECTIONS = {"preprocess": "Samples", "model": "Model", "train": "Training"}
-CHECKPOINT_BYTES = 12  # a parameter: weights and two moments of AdamW, four bytes each
 
 
 def page() -> None:
@@ -117,12 +117,11 @@ def start_row(wanted: dict[str, dict[str, Any]], dataset: str | None, problem: s
 
 def facts(params: Params, dataset: str | None) -> None:
     """What follows from the settings; counted where it can be, else with the reason why not."""
-    parameters = backend.parameters(model_config(params))
-    checkpoint = f"{size(CHECKPOINT_BYTES * parameters)} predicted, at {CHECKPOINT_BYTES} bytes a parameter"
+    counted = backend.size(model_config(params))
     rows = {
-        "Parameters": f"{count(parameters)} counted",
+        "Parameters": f"{count(counted.parameters)} counted",
         "Updates": updates(params, dataset),
-        "Checkpoint": checkpoint,
+        "Checkpoint": f"{size(counted.checkpoint_bytes)} on disk predicted, at {CHECKPOINT_BYTES} bytes a parameter",
         "Device": device(params.train.device),
     }
     st.markdown(f"**{params.model.preset}** as set")
