@@ -12,6 +12,7 @@ ACTIVE = ("queued", "running")
 COLOUR = {"queued": "gray", "running": "blue", "done": "green", "failed": "red", "crashed": "orange"}
 HEADING = {"queued": "In the queue", "running": "Running now"}
 CHANCE = 1 / 3
+LOG_LINES = 8
 
 
 def follow(wanted: str | None, closed: bool) -> None:
@@ -60,10 +61,11 @@ def show(view: RunView, views: list[RunView], closed: bool) -> None:
 
 def head(view: RunView, closed: bool) -> None:
     left, right = st.columns([4, 1], vertical_alignment="center")
-    begun = f"started {when(view.started_at)}" if view.started_at else f"asked for {when(view.created_at)}"
-    spent = f" · {took(view.started_at, view.ended_at)}" if view.started_at else ""
+    facts = [view.run_id, f"asked for {when(view.created_at)}"]
+    if view.started_at:
+        facts[1:] = [f"started {when(view.started_at)}", took(view.started_at, view.ended_at)]
     badge = f":{COLOUR.get(view.state, 'gray')}-badge[{plain(view.state)}]"
-    left.markdown(f"**{plain(view.name)}** {badge} :gray[{plain(view.run_id)} · {plain(begun)}{plain(spent)}]")
+    left.markdown(f"**{plain(view.name)}** {badge} :gray[{plain(' · '.join(facts))}]")
     if view.state not in ACTIVE:
         return
     stuck = closed and view.state == "running"
@@ -136,6 +138,6 @@ def points(rows: list[dict[str, str]], column: str) -> list[charts.Point]:
 
 
 def log(view: RunView) -> None:
-    lines = backend.log_tail(view.run_id, 12 if view.state == "running" else 40)
+    lines = backend.log_tail(view.run_id, LOG_LINES)
     if lines:
-        st.code("\n".join(lines), language=None, height=180)
+        st.code("\n".join(lines), language=None)

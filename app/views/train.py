@@ -13,6 +13,7 @@ from model.size import CHECKPOINT_BYTES
 
 PRESETS = ("lite", "base", "wide")  # legacy is there to be counted, not to be trained
 OPEN = ("model.preset", "train.epochs", "train.batch_size", "train.precision", "train.checkpointing", "train.seed")
+FOLD_HEIGHT = 330  # so that Start stays in sight of an open fold
 SECTIONS = {"preprocess": "Samples", "model": "Model", "train": "Training"}
 
 
@@ -51,7 +52,7 @@ def inputs(known: Mapping[str, Setting]) -> tuple[dict[str, Any], str | None]:
     with st.grid(3, min_column_width=100):
         for key in ("train.epochs", "train.batch_size", "train.precision"):
             values[key] = ask(known[key])
-    with st.grid(2, min_column_width=160, vertical_alignment="center"):
+    with st.grid(2, min_column_width=160, vertical_alignment="bottom"):
         values["train.seed"] = ask(known["train.seed"])
         values["train.checkpointing"] = ask(known["train.checkpointing"], title="Gradient checkpointing")
     return values | folded({key: entry for key, entry in known.items() if key not in OPEN}), dataset
@@ -88,7 +89,8 @@ def folded(known: Mapping[str, Setting]) -> dict[str, Any]:
     differing = sum(kept[key] != known[key].default for key in known)
     words = f"{differing} of {len(known)} changed" if differing else f"{len(known)} at their defaults"
     values = {}
-    with st.expander(f"Advanced settings: {words}", key="advanced"):
+    fold = st.expander(f"Advanced settings: {words}", key="advanced")
+    with fold.container(height=FOLD_HEIGHT, border=False):
         for section, title in SECTIONS.items():
             st.markdown(f"**{title}**")
             with st.grid(2, min_column_width=150):
@@ -119,12 +121,11 @@ def facts(params: Params, dataset: str | None) -> None:
     """What follows from the settings; counted where it can be, else with the reason why not."""
     counted = backend.size(model_config(params))
     rows = {
-        "Parameters": f"{count(counted.parameters)} counted",
         "Updates": updates(params, dataset),
         "Checkpoint": f"{size(counted.checkpoint_bytes)} on disk predicted, at {CHECKPOINT_BYTES} bytes a parameter",
         "Device": device(params.train.device),
     }
-    st.markdown(f"**{params.model.preset}** as set")
+    st.markdown(f"**{count(counted.parameters)} parameters** counted for {params.model.preset}")
     st.table(rows, border="horizontal")
 
 
