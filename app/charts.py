@@ -1,0 +1,154 @@
+"""Options of the page's charts: quiet axes, labels on the marks, colours that hold on a light and a dark ground."""
+
+from collections.abc import Sequence
+from typing import Any
+
+Option = dict[str, Any]
+Point = tuple[float, float]
+
+MUTED = "#7C8590"  # axis names and reference lines
+ACCENT = "#4C86F0"
+HAIR = "rgba(128,138,150,0.18)"
+RULE = "rgba(128,138,150,0.4)"
+MOST_POINTS = 2000  # a longer curve is thinned here: nobody sees more on a screen
+SMALL = 11
+
+
+def base(grid: Option, **parts: Any) -> Option:
+    """What every chart shares. `grid` says how much room the labels need at each side."""
+    return {
+        "animation": False,
+        "grid": {"left": 2, "right": 12, "top": 28, "bottom": 22, "containLabel": True} | grid,
+        "legend": {"show": False},
+        "aria": {"enabled": True},
+        **parts,
+    }
+
+
+def value_axis(name: str = "", **more: Any) -> Option:
+    return {
+        "type": "value",
+        "name": name,
+        "nameGap": 10,
+        "nameTextStyle": {"color": MUTED, "fontSize": SMALL, "align": "left"},
+        "scale": True,
+        "axisLine": {"show": False},
+        "axisTick": {"show": False},
+        "splitLine": {"show": True, "lineStyle": {"color": HAIR}},
+        "axisLabel": {"fontSize": SMALL, "hideOverlap": True},
+    } | more
+
+
+def bottom_axis(name: str, **more: Any) -> Option:
+    centred = {"nameLocation": "middle", "nameGap": 24, "nameTextStyle": {"color": MUTED, "fontSize": SMALL}}
+    return value_axis(
+        name, **centred, axisLine={"show": True, "lineStyle": {"color": RULE}}, splitLine={"show": False}, **more
+    )
+
+
+def name_axis() -> Option:
+    """Names down the left side, the first on top."""
+    return {
+        "type": "category",
+        "inverse": True,
+        "axisLine": {"show": False},
+        "axisTick": {"show": False},
+        "axisLabel": {"fontSize": 12},
+    }
+
+
+def hbar(rows: Sequence[tuple[str, float, str]]) -> Option:
+    """Horizontal bars of (name, value, text); the text stands at the end of its bar."""
+    series = {
+        "type": "bar",
+        "data": [[value, name, text] for name, value, text in rows],
+        "encode": {"x": 0, "y": 1},
+        "barWidth": 14,
+        "itemStyle": {"borderRadius": [0, 2, 2, 0]},
+        "label": {"show": True, "position": "right", "formatter": "{@[2]}", "fontSize": SMALL},
+    }
+    return base(
+        {"top": 4, "bottom": 4, "right": 120},
+        xAxis=value_axis(show=False, scale=False),
+        yAxis=name_axis(),
+        tooltip={"show": False},
+        series=[series],
+    )
+
+
+def line(name: str, points: Sequence[Point], width: float = 1.5, **more: Any) -> Option:
+    """A curve with its name at its end."""
+    return {
+        "type": "line",
+        "name": name,
+        "data": [list(point) for point in thinned(points)],
+        "showSymbol": False,
+        "lineStyle": {"width": width},
+        "endLabel": {"show": True, "formatter": "{a}", "fontSize": SMALL, "color": "inherit", "distance": 6},
+        "labelLayout": {"moveOverlap": "shiftY"},
+    } | more
+
+
+def rule(value: float, text: str, axis: str) -> Option:
+    """A dotted reference line with its name, for a series' `markLine`."""
+    label = {"formatter": text, "color": MUTED, "fontSize": SMALL}
+    label["position"] = "insideStartTop" if axis == "yAxis" else "end"
+    style = {"color": MUTED, "type": [2, 3], "width": 1}
+    return {"silent": True, "symbol": "none", "data": [{axis: value, "label": label, "lineStyle": style}]}
+
+
+def curves(name: str, series: Sequence[Option], last_step: float | None, **y: Any) -> Option:
+    """Curves over updates; `last_step` keeps the axis still while they grow."""
+    pointer = {"type": "line", "lineStyle": {"color": MUTED, "width": 1}}
+    return base(
+        {"right": 76},
+        xAxis=bottom_axis("update", min=0, **({"max": last_step} if last_step else {})),
+        yAxis=value_axis(name, **y),
+        tooltip={
+            "trigger": "axis",
+            "confine": True,
+            "transitionDuration": 0,
+            "axisPointer": pointer,
+            "valueFormatter": "%.3f",
+        },
+        series=list(series),
+    )
+
+
+def dots(rows: Sequence[tuple[str, float, str]], chance: float) -> Option:
+    """Scores in percent of (name, value, text) on one axis: the first, ours, in colour; its rivals grey."""
+    data = [
+        {"value": [value, name, text], "itemStyle": {"color": MUTED if at else ACCENT}}
+        for at, (name, value, text) in enumerate(rows)
+    ]
+    series = {
+        "type": "scatter",
+        "data": data,
+        "encode": {"x": 0, "y": 1},
+        "symbolSize": 11,
+        "label": {"show": True, "position": "right", "formatter": "{@[2]}", "fontSize": SMALL, "distance": 6},
+        "markLine": rule(chance, "chance", "xAxis"),
+    }
+    across = {"show": True, "lineStyle": {"color": HAIR}}
+    return base(
+        {"top": 22, "bottom": 2, "right": 56},
+        xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
+        yAxis=name_axis() | {"splitLine": across},
+        tooltip={"show": False},
+        series=[series],
+    )
+
+
+def thinned(points: Sequence[Point]) -> Sequence[Point]:
+    """At most MOST_POINTS of the points, the last among them."""
+    stride = -(-len(points) // MOST_POINTS) or 1
+    kept = points[::stride]
+    return [*kept, points[-1]] if points and (len(points) - 1) % stride else kept
+
+
+def smoothed(points: Sequence[Point], keep: float = 0.9) -> list[Point]:
+    """The exponential mean of a noisy curve."""
+    found: list[Point] = []
+    for x, y in points:
+        found.append((x, keep * found[-1][1] + (1 - keep) * y if found else y))
+    return found

@@ -1,0 +1,81 @@
+"""How the page writes numbers, times and foreign text. Every format of the page is here."""
+
+from datetime import UTC, datetime
+
+MISSING = "—"
+MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|<>~$:&=^@")
+UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
+
+def plain(text: object) -> str:
+    """Text that is not ours inside Markdown: one line, every mark of Markdown escaped."""
+    line = "".join(char if char.isprintable() else " " for char in str(text))
+    return "".join(f"\\{char}" if char in MARKDOWN else char for char in line.strip())
+
+
+def size(count: float) -> str:
+    """Bytes: one decimal under 100 of a unit, none above."""
+    for unit, scale in UNITS:
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}" if count < 100 * scale else f"{count / scale:,.0f} {unit}"
+    return f"{count:,.0f} B"
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+def percent(share: float | None) -> str:
+    return MISSING if share is None else f"{100 * share:.1f} %"
+
+
+def apart(counted: int, documented: int) -> str:
+    """How a count stands to what was documented of it."""
+    if counted == documented:
+        return "equal"
+    if counted > 2 * documented:
+        return f"{counted / documented:.1f} times as many"
+    share = abs(counted - documented) / documented
+    return f"{100 * share:.1f} % {'more' if counted > documented else 'fewer'}"
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `31 min`, `1 h 05 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def moment(stamp: str) -> datetime:
+    return datetime.fromisoformat(stamp).astimezone(UTC)
+
+
+def when(stamp: str | None) -> str:
+    """`28 Nov 2026, 14:10 UTC` of an ISO time."""
+    return f"{moment(stamp):%-d %b %Y, %H:%M} UTC" if stamp else MISSING
+
+
+def took(started: str | None, ended: str | None) -> str:
+    """From a start to an end, or until now."""
+    if not started:
+        return MISSING
+    end = moment(ended) if ended else datetime.now(UTC)
+    return duration(max(0.0, (end - moment(started)).total_seconds()))
+
+
+def short(version: str) -> str:
+    """A dataset version or a hash by its first letters, as every table of ours shows it."""
+    return version[:7]
+
+
+def label(name: str, unit: str = "") -> str:
+    """A field's name as the label of its input."""
+    words = name.replace("_", " ").capitalize()
+    return f"{words} ({unit})" if unit and unit not in words else words
+
+
+def several(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,141 @@
+"""The shown run as the server knows it: stages, curves, log and result, refreshed while anything is queued or runs."""
+
+import streamlit as st
+
+from app import backend, charts, newest, orders, outcome
+from app.format import duration, plain, several, took, when
+from app.steps import step_line
+from flows.runview import RunView
+
+EVERY_S = 2
+ACTIVE = ("queued", "running")
+COLOUR = {"queued": "gray", "running": "blue", "done": "green", "failed": "red", "crashed": "orange"}
+HEADING = {"queued": "In the queue", "running": "Running now"}
+CHANCE = 1 / 3
+
+
+def follow(wanted: str | None, closed: bool) -> None:
+    """Draws the run of the address, else the one that is most of interest. `closed`: Prefect does not answer."""
+    moving = any(view.state in ACTIVE for view in backend.runs())
+    st.fragment(tick, run_every=EVERY_S if moving else None)(wanted, closed, moving)
+
+
+def tick(wanted: str | None, closed: bool, moving: bool) -> None:
+    views = backend.runs()
+    if moving and not any(view.state in ACTIVE for view in views):
+        st.rerun()  # the last one has ended: draw it once more, without a timer
+    view = chosen(wanted, views)
+    if view:
+        show(view, views, closed)
+    newest.queue(views)
+    newest.table(views, view.run_id if view else None)
+
+
+def chosen(wanted: str | None, views: list[RunView]) -> RunView | None:
+    if wanted:
+        try:
+            return backend.run(wanted)
+        except ValueError as error:
+            st.warning(plain(error))
+            return None
+    running = [view for view in views if view.state == "running"]
+    return next(iter(running or views), None)
+
+
+def show(view: RunView, views: list[RunView], closed: bool) -> None:
+    st.subheader(HEADING.get(view.state, "Run"), anchor=False)
+    head(view, closed)
+    step_line(
+        [(name.capitalize(), state, step_detail(view, name, state, detail)) for name, state, detail in view.stages],
+        key="steps",
+    )
+    notice(view, views)
+    if view.result:
+        outcome.show(view)
+    rows = backend.curves(view.run_id)
+    if rows["train"]:
+        curves(rows)
+    log(view)
+
+
+def head(view: RunView, closed: bool) -> None:
+    left, right = st.columns([4, 1], vertical_alignment="center")
+    begun = f"started {when(view.started_at)}" if view.started_at else f"asked for {when(view.created_at)}"
+    spent = f" · {took(view.started_at, view.ended_at)}" if view.started_at else ""
+    badge = f":{COLOUR.get(view.state, 'gray')}-badge[{plain(view.state)}]"
+    left.markdown(f"**{plain(view.name)}** {badge} :gray[{plain(view.run_id)} · {plain(begun)}{plain(spent)}]")
+    if view.state not in ACTIVE:
+        return
+    stuck = closed and view.state == "running"
+    ending = view.message == "being cancelled"
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(
+            "Cancelling…" if ending else "Cancel run",
+            key="cancel",
+            disabled=stuck or ending,
+            help="Prefect does not answer." if stuck else None,
+        ):
+            orders.may_cancel(view.run_id)
+            st.rerun()
+
+
+def step_detail(view: RunView, name: str, state: str, detail: str) -> str:
+    """Where the training is; what failed is said in full below the line."""
+    if state in ("failed", "crashed"):
+        return ""
+    if name == "train" and state == "running" and view.progress:
+        left = f", about {duration(view.progress.eta_s)} left" if view.progress.eta_s is not None else ""
+        return f"epoch {view.progress.epoch} of {view.progress.epochs}{left}"
+    return detail
+
+
+def notice(view: RunView, views: list[RunView]) -> None:
+    """The run's own sentence: its place in the queue, or what ended it."""
+    if view.state == "queued":
+        ahead = (view.place or 1) - 1 + sum(other.state == "running" for other in views)
+        start = f"It starts after {several(ahead, 'other run')}" if ahead else "It starts within seconds"
+        st.info(f"{plain(view.name)} is queued in place {view.place}. {start}; this page may be closed.")
+    elif view.state in ("failed", "crashed"):
+        failed = [detail for _, state, detail in view.stages if state in ("failed", "crashed") and detail]
+        st.error(plain(view.message or next(iter(failed), f"The run {view.state} without a word.")))
+    elif view.message:
+        st.caption(plain(view.message))
+
+
+def curves(rows: dict[str, list[dict[str, str]]]) -> None:
+    last = float(rows["train"][-1].get("steps") or 0) or None
+    train, validation = points(rows["train"], "loss"), points(rows["validation"], "loss")
+    score = [(x, 100 * y) for x, y in points(rows["validation"], "balanced_accuracy")]
+    marked = {"showSymbol": True, "symbolSize": 6}
+    loss = [
+        charts.line("train", charts.smoothed(train), 1.2),
+        charts.line("validation", validation, 2, **marked),
+    ]
+    chance = charts.rule(100 * CHANCE, "chance", "yAxis")
+    left, right = st.columns(2, gap="medium")
+    left.echarts_chart(
+        charts.curves("loss", loss, last), height=240, key="loss", alt="Training and validation loss over updates"
+    )
+    right.echarts_chart(
+        charts.curves(
+            "balanced accuracy, %",
+            [charts.line("validation", score, 2, **marked, markLine=chance)],
+            last,
+            min=0,
+            max=100,
+        ),
+        height=240,
+        key="score",
+        alt="Balanced accuracy on the validation split after each epoch, in percent",
+    )
+
+
+def points(rows: list[dict[str, str]], column: str) -> list[charts.Point]:
+    """A column over updates; what was not computed has no point."""
+    return [(float(row["step"]), float(row[column])) for row in rows if row.get(column)]
+
+
+def log(view: RunView) -> None:
+    lines = backend.log_tail(view.run_id, 12 if view.state == "running" else 40)
+    if lines:
+        st.code("\n".join(lines), language=None, height=180)

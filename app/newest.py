@@ -1,0 +1,83 @@
+"""The queue and the newest runs, as tables; a click opens a run."""
+
+import streamlit as st
+
+from app.format import MISSING, percent, short, took, when
+from flows.runview import RunView
+
+SHOWN = 8
+# Words of chips are always white: these tones hold in both themes.
+CHIPS = {
+    "running": "#2C68D4",
+    "queued": "#626B75",
+    "done": "#0E7C66",
+    "failed": "#C23B2E",
+    "crashed": "#A3450F",
+    "cancelled": "#626B75",
+}
+
+
+def queue(views: list[RunView]) -> None:
+    waiting = sorted((view for view in views if view.state == "queued"), key=lambda view: view.place or 0)
+    if not waiting:
+        return
+    st.subheader("Queue", anchor=False)
+    st.dataframe(
+        {
+            "Place": [view.place for view in waiting],
+            "Run": [view.name for view in waiting],
+            "Id": [view.run_id for view in waiting],
+            "Asked for": [when(view.created_at) for view in waiting],
+        },
+        hide_index=True,
+        column_config={
+            "Place": st.column_config.NumberColumn(width=70, alignment="left"),
+            "Run": st.column_config.TextColumn(),
+            "Id": st.column_config.TextColumn(),
+        },
+        key="queue",
+    )
+
+
+def table(views: list[RunView], opened: str | None) -> None:
+    st.subheader("Newest runs", anchor=False)
+    listed = views[:SHOWN]
+    if not listed:
+        st.caption("No runs yet. Start training makes the first.")
+        return
+    ids = [view.run_id for view in listed]
+    key = f"newest {ids[0]}"  # rows move down when a run is added: a selection holds for its own list only
+    st.dataframe(
+        {
+            "Run": [view.name for view in listed],
+            "State": [[view.state] for view in listed],
+            "Balanced accuracy": [score(view) for view in listed],
+            "Asked for": [when(view.created_at) for view in listed],
+            "Took": [took(view.started_at, view.ended_at) for view in listed],
+            "Dataset": [short(view.dataset_version) for view in listed],
+            "Id": ids,
+        },
+        hide_index=True,
+        column_config={
+            "Run": st.column_config.TextColumn(),
+            "State": st.column_config.MultiselectColumn(width=96, options=list(CHIPS), color=list(CHIPS.values())),
+            "Balanced accuracy": st.column_config.TextColumn(alignment="right"),
+            "Took": st.column_config.TextColumn(alignment="right"),
+            "Dataset": st.column_config.TextColumn(),
+            "Id": st.column_config.TextColumn(),
+        },
+        key=key,
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [ids.index(opened)] if opened in ids else []}},
+        on_select=lambda: open_run(key, ids),
+    )
+
+
+def open_run(key: str, ids: list[str]) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows:
+        st.query_params["run"] = ids[rows[0]]
+
+
+def score(view: RunView) -> str:
+    return percent(view.result["evaluation"]["balanced_accuracy"]) if view.result else MISSING

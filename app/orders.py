@@ -1,0 +1,79 @@
+"""Orders that a viewer gives, each carried out once however often its button is pressed."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import backend
+from flows.errors import ServiceDownError
+
+KEY = "key of the next run"
+ASKED = "settings behind the key"
+SENDING = "a run is being accepted"
+REFUSED = "why no run was accepted"
+CANCEL = "run that may be cancelled"
+
+
+def next_key(asked: Any) -> str:
+    """The id of the run that Start makes; it stays until that run is accepted or the settings change."""
+    if KEY not in st.session_state or (st.session_state.get(ASKED) != asked and not sending()):
+        st.session_state[KEY] = backend.new_key()
+        st.session_state[ASKED] = asked
+        st.session_state.pop(REFUSED, None)
+    return str(st.session_state[KEY])
+
+
+def sending() -> bool:
+    return bool(st.session_state.get(SENDING))
+
+
+def press(key: str) -> None:
+    """A press of Start. One that comes late, from a button whose run is accepted already, does nothing."""
+    st.session_state[SENDING] = key == st.session_state.get(KEY)
+
+
+def send(changes: dict[str, dict[str, Any]], dataset_version: str | None) -> None:
+    """Sends the pressed order, then shows its run; a refusal is kept for the form to say."""
+    st.session_state.pop(REFUSED, None)
+    try:
+        accepted = backend.start(changes, dataset_version, st.session_state[KEY])
+    except (ValueError, ServiceDownError) as error:
+        st.session_state[REFUSED] = str(error)
+    else:
+        del st.session_state[KEY]
+        st.query_params["run"] = accepted.run_id
+    st.session_state[SENDING] = False
+    st.rerun()
+
+
+def refused() -> str:
+    return str(st.session_state.get(REFUSED, ""))
+
+
+def may_cancel(run_id: str) -> None:
+    st.session_state[CANCEL] = run_id
+
+
+def ask_to_cancel() -> None:
+    """Opens the question that a press of Cancel run left behind."""
+    if run_id := st.session_state.pop(CANCEL, None):
+        confirm(run_id)
+
+
+@st.dialog("Cancel this run?")
+def confirm(run_id: str) -> None:
+    st.markdown("It ends within 15 s. Its complete checkpoints, curves and log stay.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep running"):
+            st.rerun()
+        if st.button("Cancel run", type="primary", key="confirmed"):
+            cancel(run_id)
+
+
+def cancel(run_id: str) -> None:
+    try:
+        backend.cancel(run_id)
+    except (ValueError, ServiceDownError) as error:
+        st.error(str(error))
+    else:
+        st.rerun()

@@ -1,0 +1,61 @@
+"""What came of a finished run: its score beside the rules it must beat, and the facts of its data and weights."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import charts
+from app.format import count, percent, plain, short, size
+from flows.runview import RunView
+
+SCORE = "balanced_accuracy"
+RULES = {"majority": "commonest action", "prior": "drawn by frequency", "position": "from position alone"}
+
+
+def show(view: RunView) -> None:
+    found = view.result or {}
+    left, right = st.columns([5, 4], gap="medium")
+    with left:
+        score(found["evaluation"])
+    with right:
+        st.table({name: plain(text) for name, text in facts(found).items()}, border="horizontal")
+
+
+def score(judged: dict[str, Any]) -> None:
+    st.markdown(f"**{answer(judged)}**")
+    rows = [("this run", judged[SCORE])]
+    rows += [(RULES.get(name, name), rule[SCORE]) for name, rule in judged["baselines"].items()]
+    drawn = [(name, 100 * share, percent(share)) for name, share in rows if share is not None]
+    st.echarts_chart(
+        charts.dots(drawn, 100 / len(judged["actions"])),
+        height=60 + 32 * len(drawn),
+        key="scores",
+        alt="Balanced accuracy of this run beside simple rules and chance, in percent",
+    )
+
+
+def answer(judged: dict[str, Any]) -> str:
+    """The score in a sentence, beside the best rule it has to beat."""
+    rules = {name: rule[SCORE] for name, rule in judged["baselines"].items() if rule[SCORE] is not None}
+    said = f"{percent(judged[SCORE])} balanced accuracy on {count(judged['samples'])} test samples"
+    if not rules:
+        return said
+    best = max(rules, key=lambda name: rules[name])
+    return f"{said}; the best rule, {RULES.get(best, best)}, reaches {percent(rules[best])}"
+
+
+def facts(found: dict[str, Any]) -> dict[str, str]:
+    samples, train, registered = found["samples"], found["train"], found["registered"]
+    splits = samples["split"]
+    counts = ", ".join(f"{splits[name]} {name}" for name in ("train", "validation", "test"))
+    simulated = " (simulated)" if samples["simulated"] else ""
+    aliases = " and ".join(registered["aliases"]) or "no alias"
+    return {
+        "Dataset": f"{samples['dataset']}{simulated}, version {short(samples['version'])}",
+        "Samples": f"{count(samples['samples'])}: {counts}, {splits['purged']} purged",
+        "Updates": f"{count(train['updates'])} in {train['epochs_run']} epochs, best epoch {train['best_epoch']}",
+        "Model": f"{train['preset']}, {count(train['parameters'])} parameters",
+        "Weights": f"{size(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}",
+        "Registered": f"{registered['name']} version {registered['version']}, {aliases}",
+        "Device": f"{train['device']}, {train['device_reason']}",
+    }

@@ -1,0 +1,104 @@
+"""Size: how big each preset is, counted from the network itself, and whether its documentation is true."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import backend, charts
+from app.format import MISSING, apart, count, percent, size
+from model.presets import preset
+from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Size
+
+PRESETS = ("lite", "base", "wide", "legacy")
+
+
+def page() -> None:
+    st.title("Size", anchor=False)
+    name = st.segmented_control(
+        "Preset",
+        PRESETS,
+        default="base",
+        required=True,
+        key="preset",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    sizes = {name: backend.size(preset(name)) for name in PRESETS}
+    st.subheader(verdict(sizes[name]), anchor=False)
+    components(sizes[name])
+    presets(sizes)
+    riddle(sizes["legacy"], opened=name == "legacy")
+
+
+def verdict(counted: Size) -> str:
+    said = f"{count(counted.parameters)} parameters counted"
+    if counted.documented is None:
+        return f"{said}, none documented"
+    return f"{said}, {count(counted.documented)} documented: {apart(counted.parameters, counted.documented)}"
+
+
+def components(counted: Size) -> None:
+    rows = sorted(counted.rows, key=lambda row: row.count, reverse=True)
+    names = [row.component.capitalize() for row in rows]
+    bars = [
+        (name, row.count, f"{count(row.count)} · {percent(row.share)}") for name, row in zip(names, rows, strict=True)
+    ]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Where the parameters are**")
+        st.echarts_chart(charts.hbar(bars), height=20 + 25 * len(bars), key="bars", alt="Parameters by component")
+    with right:
+        st.markdown("**Component by component**")
+        st.dataframe(
+            {
+                "Component": names,
+                "Shape": [row.shape for row in rows],
+                "Parameters": [count(row.count) for row in rows],
+                "Share": [percent(row.share) for row in rows],
+                "FP32": [size(row.bytes) for row in rows],
+            },
+            hide_index=True,
+            column_config=right_aligned("Parameters", "Share", "FP32"),
+        )
+
+
+def presets(sizes: dict[str, Size]) -> None:
+    found = list(sizes.values())
+    st.markdown("**Presets side by side**")
+    st.dataframe(
+        {
+            "Preset": list(sizes),
+            "Counted": [count(one.parameters) for one in found],
+            "Documented": [MISSING if one.documented is None else count(one.documented) for one in found],
+            "FP32": [size(one.fp32_bytes) for one in found],
+            "FP16": [size(one.fp16_bytes) for one in found],
+            "Checkpoint": [size(one.checkpoint_bytes) for one in found],
+            "Training state": [size(one.training_bytes) for one in found],
+        },
+        hide_index=True,
+        column_config=right_aligned("Counted", "Documented", "FP32", "FP16", "Checkpoint", "Training state"),
+    )
+    st.caption(
+        f"A checkpoint takes {CHECKPOINT_BYTES} bytes a parameter: its value and the two moments of AdamW. "
+        f"The training state takes {TRAINING_BYTES}: the same and the gradient."
+    )
+
+
+def riddle(legacy: Size, opened: bool) -> None:
+    """Why the model that base replaced was never as small as was written."""
+    documented = legacy.documented or legacy.parameters
+    with st.expander("Why legacy needed so much memory", expanded=opened):
+        st.markdown(
+            f"{count(documented)} parameters were documented. Counted from its listed architecture it has "
+            f"{count(legacy.parameters)}, {apart(legacy.parameters, documented)}. At {CHECKPOINT_BYTES} bytes a "
+            f"parameter one checkpoint is {size(legacy.checkpoint_bytes)} on disk; at {TRAINING_BYTES} bytes its "
+            f"training state is {size(legacy.training_bytes)} before a single activation. It is counted here without "
+            "being allocated."
+        )
+
+
+def right_aligned(*names: str) -> dict[str, Any]:
+    return {name: st.column_config.TextColumn(alignment="right") for name in names}
+
+
+page()
