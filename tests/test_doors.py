@@ -79,16 +79,19 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, d
         command, cwd=project.root, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdout is not None
-    with process.stdout as lines:
-        assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
-        below = psutil.Process(process.pid).children(recursive=True)
-        told = {
-            "PREFECT_API_URL": f"http://127.0.0.1:{ports['prefect']}/api",
-            "MLFLOW_TRACKING_URI": f"http://127.0.0.1:{ports['mlflow']}",
-        }
-        yield project, told
-        os.kill(process.pid, signal.SIGINT)
-        assert process.wait(40) == 0
+    try:
+        with process.stdout as lines:
+            assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
+            below = psutil.Process(process.pid).children(recursive=True)
+            url = "http://127.0.0.1:"
+            yield (
+                project,
+                {"PREFECT_API_URL": f"{url}{ports['prefect']}/api", "MLFLOW_TRACKING_URI": f"{url}{ports['mlflow']}"},
+            )
+    finally:
+        process.send_signal(signal.SIGINT)
+        code = process.wait(60)
+    assert code == 0
     _, alive = psutil.wait_procs(below, timeout=5)
     assert not alive
 
