@@ -10,6 +10,8 @@ from model.presets import preset
 from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Row, Size
 
 PRESETS = ("lite", "base", "wide", "legacy")
+SHAPE = st.column_config.TextColumn(width=170)
+TABLE_HEIGHT = 282  # a row cut in half says that there are more
 SEEN = 0.01  # share below which a bar is a hair
 
 
@@ -56,8 +58,9 @@ def components(counted: Size) -> None:
                 "FP32": [size(row.bytes) for row in rows],
             },
             hide_index=True,
-            column_config=right_aligned("Parameters", "Share", "FP32"),
-            height=16 + 28 * len(bars),
+            column_config={"Shape": st.column_config.TextColumn(width=170)}
+            | right_aligned("Parameters", "Share", "FP32"),
+            height=TABLE_HEIGHT,
         )
 
 

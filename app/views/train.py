@@ -52,7 +52,7 @@ def inputs(known: Mapping[str, Setting]) -> tuple[dict[str, Any], str | None]:
     with st.grid(3, min_column_width=100):
         for key in ("train.epochs", "train.batch_size", "train.precision"):
             values[key] = ask(known[key])
-    with st.grid(2, min_column_width=160, vertical_alignment="bottom"):
+    with st.grid(2, min_column_width=190, vertical_alignment="bottom"):
         values["train.seed"] = ask(known["train.seed"])
         values["train.checkpointing"] = ask(known["train.checkpointing"], title="Gradient checkpointing")
     return values | folded({key: entry for key, entry in known.items() if key not in OPEN}), dataset
