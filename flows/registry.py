@@ -60,16 +60,10 @@ def find_version(tracking: MlflowClient, name: str, run_id: str) -> int | None:
 def create_version(
     tracking: MlflowClient, name: str, mlflow_run_id: str, workspace: Path, record: dict[str, Any], score: float | None
 ) -> int:
-    uri = log_version(mlflow_run_id, workspace)
-    try:
-        tracking.create_registered_model(name)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_ALREADY_EXISTS":
-            raise
     tags = {RUN_TAG: record["run_id"], "pivotline.dataset_version": record["dataset_version"]}
     if score is not None:
         tags[SCORE] = repr(score)
-    return int(tracking.create_model_version(name, uri, run_id=mlflow_run_id, tags=tags).version)
+    return int(mlflow.register_model(log_version(mlflow_run_id, workspace), name, tags=tags).version)
 
 
 def log_version(mlflow_run_id: str, workspace: Path) -> str:

@@ -23,6 +23,7 @@ from model.weights import sha256
 
 pytestmark = pytest.mark.slow
 WAIT_S = 240
+ADDRESSES = (("PREFECT_API_URL", "prefect", "/api"), ("MLFLOW_TRACKING_URI", "mlflow", ""))
 
 
 def environment(project: Project, **more: str) -> dict[str, str]:
@@ -79,18 +80,15 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, d
         command, cwd=project.root, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stdout is not None
-    try:
-        with process.stdout as lines:
+    told = {name: f"http://127.0.0.1:{ports[port]}{path}" for name, port, path in ADDRESSES}
+    with process.stdout as lines:
+        try:
             assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
             below = psutil.Process(process.pid).children(recursive=True)
-            url = "http://127.0.0.1:"
-            yield (
-                project,
-                {"PREFECT_API_URL": f"{url}{ports['prefect']}/api", "MLFLOW_TRACKING_URI": f"{url}{ports['mlflow']}"},
-            )
-    finally:
-        process.send_signal(signal.SIGINT)
-        code = process.wait(60)
+            yield project, told
+        finally:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(60)
     assert code == 0
     _, alive = psutil.wait_procs(below, timeout=5)
     assert not alive
@@ -103,7 +101,7 @@ def follow(project: Project, told: dict[str, str], run_id: str) -> dict[str, Any
         view = answer(pivotline(project, "status", run_id, "--json", **told))
         if view["state"] not in ("queued", "running"):
             return view
-        time.sleep(1)
+        time.sleep(3)
     raise AssertionError(f"{run_id} did not end")
 
 
