@@ -100,7 +100,7 @@ def report(params: Params, an_epoch: int, done: FitResult) -> dict[str, Any]:
         "best_epoch": done.best_epoch,
         "best_step": done.best_step,
         "ended": done.ended,
-        "device": done.device.name,
+        "device": f"{done.device.kind} ({done.device.name})",
         "device_reason": done.device.why,
         "threads": done.threads,
         "cpu_capability": done.cpu_capability,
