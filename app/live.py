@@ -16,8 +16,15 @@ LOG_LINES = 8
 
 
 def follow(wanted: str | None, closed: bool) -> None:
-    """Draws the run of the address, else the one that is most of interest. `closed`: Prefect does not answer."""
-    moving = any(view.state in ACTIVE for view in backend.runs())
+    """Draws the run of the address; where it names none, the most current one goes into it.
+
+    So a reload and another viewer see the same. `closed`: Prefect does not answer.
+    """
+    views = backend.runs()
+    if not wanted and views:
+        wanted = most_current(views).run_id
+        st.query_params["run"] = wanted
+    moving = any(view.state in ACTIVE for view in views)
     st.fragment(tick, run_every=EVERY_S if moving else None)(wanted, closed, moving)
 
 
@@ -25,22 +32,24 @@ def tick(wanted: str | None, closed: bool, moving: bool) -> None:
     views = backend.runs()
     if moving and not any(view.state in ACTIVE for view in views):
         st.rerun()  # the last one has ended: draw it once more, without a timer
-    view = chosen(wanted, views)
+    view = known(wanted) if wanted else None
     if view:
         show(view, views, closed)
     newest.queue(views)
     newest.table(views, view.run_id if view else None)
 
 
-def chosen(wanted: str | None, views: list[RunView]) -> RunView | None:
-    if wanted:
-        try:
-            return backend.run(wanted)
-        except ValueError as error:
-            st.warning(plain(error))
-            return None
-    running = [view for view in views if view.state == "running"]
-    return next(iter(running or views), None)
+def most_current(views: list[RunView]) -> RunView:
+    """The run that runs, else the newest."""
+    return next((view for view in views if view.state == "running"), views[0])
+
+
+def known(wanted: str) -> RunView | None:
+    try:
+        return backend.run(wanted)
+    except ValueError as error:
+        st.warning(plain(error))
+        return None
 
 
 def show(view: RunView, views: list[RunView], closed: bool) -> None:

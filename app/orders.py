@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import backend
 from app.format import plain
-from flows.errors import ServiceDownError
+from flows.errors import ServiceDownError, classify
 
 KEY = "key of the next run"
 ASKED = "settings behind the key"
@@ -14,6 +14,7 @@ SENDING = "a run is being accepted"
 REFUSED = "why no run was accepted"
 CANCEL = "run that may be cancelled"
 KEPT_ON = "why a run was not cancelled"
+REFUSALS = (ValueError, ServiceDownError, OSError)  # bad settings, a server that is down, a disk that is full
 
 
 def next_key(asked: Any) -> str:
@@ -39,8 +40,8 @@ def send(changes: dict[str, dict[str, Any]], dataset_version: str | None) -> Non
     st.session_state.pop(REFUSED, None)
     try:
         accepted = backend.start(changes, dataset_version, st.session_state[KEY])
-    except (ValueError, ServiceDownError) as error:
-        st.session_state[REFUSED] = str(error)
+    except REFUSALS as error:
+        st.session_state[REFUSED] = classify(error).message
     else:
         del st.session_state[KEY]
         st.query_params["run"] = accepted.run_id
@@ -77,5 +78,5 @@ def confirm(run_id: str) -> None:
 def cancel(run_id: str) -> None:
     try:
         backend.cancel(run_id)
-    except (ValueError, ServiceDownError) as error:
-        st.session_state[KEPT_ON] = str(error)
+    except REFUSALS as error:
+        st.session_state[KEPT_ON] = classify(error).message

@@ -48,6 +48,7 @@ def result(dataset_name: str) -> dict[str, Any]:
             "dataset": dataset_name,
             "simulated": True,
             "version": VERSION,
+            "trades": ["T-01"] * 51,
             "samples": 255,
             "split": {"train": 180, "validation": 35, "test": 40, "purged": 0},
         },
@@ -59,6 +60,8 @@ def result(dataset_name: str) -> dict[str, Any]:
             "best_epoch": 2,
             "device": "AVX512",
             "device_reason": "cuda and mps not found",
+            "checkpoint_bytes": 44_340_236,
+            "updates_per_epoch": 36,
         },
         "evaluation": {
             "samples": 40,

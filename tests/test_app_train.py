@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from checkout import ROOT
 from run_views import VERSION, dataset, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, orders
+from app import backend, orders, outcome
+from flows import control, summary
 from flows.control import Accepted
 from flows.errors import ServiceDownError
 from flows.runview import RunView
@@ -43,6 +45,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         "runs": lambda: found.views,
         "run": lambda run_id: next(view for view in found.views if view.run_id == run_id),
         "datasets": lambda: [dataset(samples=255)],
+        "count_samples": lambda version, preprocess: 180,
         "start": found.start,
         "log_tail": lambda run_id, lines: ["epoch 1 of 2"],
         "curves": lambda run_id: {"train": [], "validation": []},
@@ -86,6 +89,16 @@ def test_the_fold_counts_what_is_changed_in_it(server: Server) -> None:
     assert page.expander[0].label == "Advanced settings: 1 of 30 changed"
 
 
+def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
+    page = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
+    page.number_input(key="train.learning_rate").set_value(0.001).run()
+    page.switch_page("views/size.py").run()
+    page.switch_page("views/train.py").run()
+    assert not page.exception
+    assert page.expander[0].label == "Advanced settings: 1 of 30 changed"
+    assert page.number_input(key="train.learning_rate").value == 0.001
+
+
 def test_an_emptied_batch_size_is_chosen_from_the_samples(server: Server) -> None:
     page = opened()
     page.number_input(key="train.batch_size").set_value(None)
@@ -117,7 +130,14 @@ def test_settings_that_do_not_fit_together_are_said_and_not_started(server: Serv
     assert page.button(key="start").disabled
 
 
-@pytest.mark.parametrize("refusal", [ValueError("no *such* dataset"), ServiceDownError("no worker has served it yet")])
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        ValueError("no *such* dataset"),
+        ServiceDownError("no worker has served it yet"),
+        OSError(28, "No space left on device", "state"),
+    ],
+)
 def test_a_refused_run_is_said_and_can_be_tried_again(server: Server, refusal: Exception) -> None:
     server.refusal = refusal
     page = opened()
@@ -158,7 +178,7 @@ def test_a_run_in_the_address_is_shown_and_an_unknown_one_is_said(server: Server
     server.views = [run_view(2, "running"), done_view(1)]
     page = opened(server.views[1].run_id)
     assert "81.2 % balanced accuracy on 40 test samples" in said(page)
-    assert "from position alone, reaches 45.0 %" in said(page)
+    assert "from the position alone, reaches 45.0 %" in said(page)
 
 
 def test_an_unknown_run_in_the_address_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,13 +202,56 @@ def test_the_running_run_can_be_cancelled_after_a_question(server: Server, monke
     assert ended == [server.views[0].run_id]
 
 
-def test_updates_are_known_only_from_a_run_with_the_same_samples(server: Server) -> None:
+def test_updates_are_those_of_a_run_with_the_same_samples_else_counted(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "count_samples", lambda version, preprocess: 51 * preprocess.holds_per_trade)
     server.views = [done_view(1)]
     page = opened()
-    assert "36 an epoch" in str(page.table[0].value)
+    assert "36 an epoch, 288 in all" in str(page.table[0].value)
     page.number_input(key="preprocess.holds_per_trade").set_value(3).run()
-    assert "36 an epoch" not in str(page.table[0].value)
-    assert "no earlier run" in str(page.table[0].value)
+    assert "31 an epoch" in str(page.table[0].value)
+    page.number_input(key="train.batch_size").set_value(None).run()
+    assert "31 an epoch" in str(page.table[0].value)
+
+
+def test_what_is_wrong_with_the_data_stands_where_updates_would(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def invalid(version: str, preprocess: Any) -> int:
+        raise ValueError("data/annotations.csv row 27: side is 'up', expected long or short")
+
+    monkeypatch.setattr(backend, "count_samples", invalid)
+    page = opened()
+    assert not page.exception
+    assert "row 27" in str(page.table[0].value)
+
+
+@pytest.mark.parametrize(("current", "asked"), [(True, None), (False, VERSION)])
+def test_only_a_version_that_is_not_in_data_is_asked_for_by_name(
+    monkeypatch: pytest.MonkeyPatch, current: bool, asked: str | None
+) -> None:
+    orders_sent: list[Any] = []
+    monkeypatch.setattr(control, "datasets", lambda: [replace(dataset(), current=current)])
+    monkeypatch.setattr(control, "trigger", lambda *order: orders_sent.append(order))
+    backend.start({}, VERSION, "key")
+    assert orders_sent == [({}, asked, "key")]
+
+
+def test_the_shown_run_goes_into_the_address(server: Server) -> None:
+    server.views = [run_view(3, "queued"), run_view(2, "running"), done_view(1)]
+    assert opened().query_params["run"] == server.views[1].run_id
+
+
+def test_the_result_reads_as_on_the_command_line() -> None:
+    assert outcome.RULES == summary.RULES
+    found = done_view(1).result or {}
+    told = dict([*summary.data_rows(found), *summary.model_rows(found), *summary.score_rows(found)])
+    shown = outcome.facts(found)
+    assert set(shown) <= set(told)
+    assert [told[name] for name in ("Model", "Weights", "Checkpoint", "Device")] == [
+        shown[name] for name in ("Model", "Weights", "Checkpoint", "Device")
+    ]
 
 
 def test_hostile_text_is_shown_as_text(server: Server) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from app import backend, health, live, orders
-from app.format import MISSING, count, plain, several, short, size
-from app.settings import AUTO, Setting, applied, ask, changes, keep, recall, settings
-from flows.params import Params, as_dict, model_config
+from app.format import MISSING, count, plain, short, size
+from app.settings import Setting, applied, ask, changes, keep, recall, settings
+from flows.params import Params, model_config
 from model.size import CHECKPOINT_BYTES
 
 PRESETS = ("lite", "base", "wide")  # legacy is there to be counted, not to be trained
@@ -85,8 +85,9 @@ def dataset_input() -> str | None:
 
 def folded(known: Mapping[str, Setting]) -> dict[str, Any]:
     """The other settings, folded; how many are changed stands on the fold."""
-    kept = {key: st.session_state.get(key, entry.default) for key, entry in known.items()}
-    differing = sum(kept[key] != known[key].default for key in known)
+    for entry in known.values():
+        recall(entry)
+    differing = sum(st.session_state[key] != entry.default for key, entry in known.items())
     words = f"{differing} of {len(known)} changed" if differing else f"{len(known)} at their defaults"
     values = {}
     fold = st.expander(f"Advanced settings: {words}", key="advanced")
@@ -130,12 +131,15 @@ def facts(params: Params, dataset: str | None) -> None:
 
 
 def updates(params: Params, dataset: str | None) -> str:
-    samples = backend.train_samples(dataset or "", as_dict(params)["preprocess"])
+    try:
+        samples = backend.train_samples(dataset or "", params.preprocess)
+    except ValueError as error:
+        return f"{MISSING} {plain(error)}"
     if samples is None:
         return f"{MISSING} no earlier run made samples of this dataset with these settings"
-    if params.train.batch_size == AUTO:
-        return f"{MISSING} the batch size is chosen from {several(samples, 'training sample')}"
-    an_epoch = -(-samples // int(params.train.batch_size))
+    if not samples:
+        return f"{MISSING} there are no training samples"
+    an_epoch = backend.updates(samples, params.train.batch_size)
     return f"{count(an_epoch)} an epoch, {count(an_epoch * params.train.epochs)} in all, at most"
 
 
