@@ -48,7 +48,8 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
     samples, train, registered = found["samples"], found["train"], found["registered"]
     splits = samples["split"]
     counts = ", ".join(f"{splits[name]} {name}" for name in ("train", "validation", "test"))
-    simulated = " (simulated)" if samples["simulated"] else ""
+    named = "simulated" in samples["dataset"].lower()
+    simulated = " (simulated)" if samples["simulated"] and not named else ""
     aliases = " and ".join(registered["aliases"]) or "no alias"
     return {
         "Dataset": f"{samples['dataset']}{simulated}, version {short(samples['version'])}",
