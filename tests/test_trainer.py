@@ -279,6 +279,31 @@ def test_early_stopping_gives_back_the_best_weights(tmp_path: Path, monkeypatch:
     assert 6 in [entry.step for entry in list_complete(tmp_path)]
 
 
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_no_room_for_an_update_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Any
+) -> None:
+    def update(*given: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Learner, "update", update)
+    with pytest.raises(
+        MemoryError, match="has no room for update 1 with 5 samples; the checkpoints before it are kept"
+    ):
+        train(tmp_path, tiny_train())
+
+
+def test_another_error_of_torch_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def update(*given: object) -> None:
+        raise RuntimeError("expected scalar type")
+
+    monkeypatch.setattr(Learner, "update", update)
+    with pytest.raises(RuntimeError, match="expected scalar type"):
+        train(tmp_path, tiny_train())
+
+
 def test_memory_is_measured_and_includes_weights_and_moments(tmp_path: Path) -> None:
     result = train(tmp_path, tiny_train(epochs=1))
     weights = sum(value.numel() * 4 for value in build(tiny_model()).parameters())
