@@ -5,11 +5,15 @@ from typing import Any
 import streamlit as st
 
 from app import charts
-from app.format import count, percent, plain, short, size
+from app.format import MISSING, count, percent, plain, short, size
 from flows.runview import RunView
 
 SCORE = "balanced_accuracy"
-RULES = {"majority": "commonest action", "prior": "drawn by frequency", "position": "from position alone"}
+RULES = {
+    "majority": "always the commonest action",
+    "prior": "drawn by frequency",
+    "position": "from the position alone",
+}
 
 
 def show(view: RunView) -> None:
@@ -36,19 +40,17 @@ def score(judged: dict[str, Any]) -> None:
 
 def answer(judged: dict[str, Any]) -> str:
     """The score in a sentence, beside the best rule it has to beat."""
-    rules = {name: rule[SCORE] for name, rule in judged["baselines"].items() if rule[SCORE] is not None}
+    rules = [rule[SCORE] for rule in judged["baselines"].values() if rule[SCORE] is not None]
     said = f"{percent(judged[SCORE])} balanced accuracy on {count(judged['samples'])} test samples"
-    if not rules:
-        return said
-    best = max(rules, key=lambda name: rules[name])
-    return f"{said}; the best rule, {RULES.get(best, best)}, reaches {percent(rules[best])}"
+    return f"{said}; the best simple rule reaches {percent(max(rules))}" if rules else said
 
 
 def facts(found: dict[str, Any]) -> dict[str, str]:
     samples, train, registered = found["samples"], found["train"], found["registered"]
     splits = samples["split"]
     counts = ", ".join(f"{splits[name]} {name}" for name in ("train", "validation", "test"))
-    simulated = " (simulated)" if samples["simulated"] else ""
+    named = "simulated" in samples["dataset"].lower()
+    simulated = " (simulated)" if samples["simulated"] and not named else ""
     aliases = " and ".join(registered["aliases"]) or "no alias"
     return {
         "Dataset": f"{samples['dataset']}{simulated}, version {short(samples['version'])}",
@@ -56,6 +58,11 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
         "Updates": f"{count(train['updates'])} in {train['epochs_run']} epochs, best epoch {train['best_epoch']}",
         "Model": f"{train['preset']}, {count(train['parameters'])} parameters",
         "Weights": f"{size(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}",
+        "Checkpoint": checkpoint(train["checkpoint_bytes"]),
         "Registered": f"{registered['name']} version {registered['version']}, {aliases}",
-        "Device": f"{train['device']}, {train['device_reason']}",
+        "Device": f"{train['device']}: {train['device_reason']}",
     }
+
+
+def checkpoint(size_bytes: int | None) -> str:
+    return MISSING if size_bytes is None else f"{size(size_bytes)} with the optimiser's state"

@@ -5,6 +5,7 @@ number is the sum of all allocations and frees that PyTorch's CPU allocator repo
 """
 
 import json
+import os
 import platform
 import time
 from dataclasses import asdict, dataclass, replace
@@ -18,10 +19,10 @@ from model.batches import take
 from model.device import cpu_capability
 from model.learner import Learner
 from model.ledger import ledger_of
-from model.plan import Plan, plan
+from model.plan import plan
 from model.presets import ModelConfig, preset
 from model.recipe import TrainConfig
-from model.rehearsal import DEVICE, blank
+from model.rehearsal import DEVICE, blank, faking, rehearse
 
 GRID = [
     *product(("base", "lite"), (5,), (200,), ("fp32", "bf16"), (True, False)),
@@ -43,7 +44,7 @@ class Row:
     measured_bytes: int
     error: float  # predicted over measured, less 1
     over_floor: float  # predicted over weights, gradients, moments and one layer's activations
-    activations_bytes: int
+    activations_bytes: int  # the most there are at any moment, the peak or another
     plan_s: float
 
 
@@ -64,13 +65,17 @@ def allocator_peak(recipe: TrainConfig, config: ModelConfig, batch: int) -> int:
     return before + most
 
 
-def one_layer_bytes(config: ModelConfig, planned: Plan) -> int:
+def most_activations(recipe: TrainConfig, config: ModelConfig, batch: int) -> int:
+    """The most bytes of activations at any moment of an update, by rehearsal."""
+    with faking():
+        update, _ = rehearse(recipe, config, batch, batch, batch)
+    return update.most["activations"]
+
+
+def one_layer_bytes(recipe: TrainConfig, config: ModelConfig, batch: int) -> int:
     """Activations of one layer: what a layer more adds to a step without checkpointing."""
-    more, less = (
-        plan(replace(config, layers=layers), planned.batch, config.seq_len, planned.precision, False).activations
-        for layers in (config.layers + 1, config.layers)
-    )
-    return more - less
+    plain, deeper = replace(recipe, checkpointing=False), replace(config, layers=config.layers + 1)
+    return most_activations(plain, deeper, batch) - most_activations(plain, config, batch)
 
 
 def measure(name: str, batch: int, seq_len: int, precision: str, checkpointing: bool) -> Row:
@@ -81,7 +86,7 @@ def measure(name: str, batch: int, seq_len: int, precision: str, checkpointing: 
     plan_s = time.perf_counter() - started
     recipe = TrainConfig(batch_size=batch, precision=precision, checkpointing=checkpointing)
     measured = allocator_peak(recipe, config, batch)
-    floor = 2 * planned.weights + planned.optimizer_state + one_layer_bytes(config, planned)
+    floor = 2 * planned.weights + planned.optimizer_state + one_layer_bytes(recipe, config, batch)
     return Row(
         preset=name,
         batch=batch,
@@ -92,7 +97,7 @@ def measure(name: str, batch: int, seq_len: int, precision: str, checkpointing: 
         measured_bytes=measured,
         error=planned.update_bytes / measured - 1,
         over_floor=planned.update_bytes / floor,
-        activations_bytes=planned.activations,
+        activations_bytes=most_activations(recipe, config, batch),
         plan_s=plan_s,
     )
 
@@ -129,8 +134,18 @@ def main() -> None:
         "longest_plan_s": max(row.plan_s for row in rows),
     }
     print(json.dumps(summary, indent=1))
-    machine = {"cpu": cpu_capability(), "machine": platform.machine(), "torch": torch.__version__}
-    found = {"machine": machine, **summary, "saved": shares, "rows": [asdict(row) for row in rows]}
+    machine = {
+        "machine": platform.machine(),
+        "cpu": cpu_capability(),
+        "cores": os.cpu_count(),
+        "torch": torch.__version__,
+    }
+    found = {
+        "machine": machine | {"torch": torch.__version__},
+        **summary,
+        "saved": shares,
+        "rows": [asdict(row) for row in rows],
+    }
     OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -19,6 +19,7 @@ from model.batches import SPLITS, auto_size, updates
 from model.checkpoint import latest
 from model.plan import Plan, plan
 from model.presets import ModelConfig, fitted
+from model.size import size
 from model.trainer import FitResult, fit
 from model.weights import save_model
 
@@ -37,7 +38,7 @@ def main() -> None:
         done = fit(params.train, config, samples, log=logger(curves, an_epoch, params), checkpoints=CHECKPOINTS)
     folder = save_model(OUT / "model", done.weights, config)
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
-    write_report(OUT / "train.json", report(params, an_epoch, done, planned))
+    write_report(OUT / "train.json", report(params, config, an_epoch, done, planned))
 
 
 def updates_per_epoch(params: Params, samples: dict[str, np.ndarray]) -> int:
@@ -45,8 +46,8 @@ def updates_per_epoch(params: Params, samples: dict[str, np.ndarray]) -> int:
 
 
 def batch_size(params: Params, samples: dict[str, np.ndarray]) -> int:
-    size = params.train.batch_size
-    return auto_size(count(samples, "train")) if isinstance(size, str) else size
+    wanted = params.train.batch_size
+    return auto_size(count(samples, "train")) if isinstance(wanted, str) else wanted
 
 
 def count(samples: dict[str, np.ndarray], split: str) -> int:
@@ -112,12 +113,12 @@ def score(row: dict[str, Any]) -> str:
     return "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
 
 
-def report(params: Params, an_epoch: int, done: FitResult, planned: Plan) -> dict[str, Any]:
+def report(params: Params, config: ModelConfig, an_epoch: int, done: FitResult, planned: Plan) -> dict[str, Any]:
     """What train.json says of the training. Times and peaks are measured and differ from run to run."""
     return {
         "kind": params.model.kind,
         "preset": params.model.preset,
-        "parameters": sum(tensor.numel() for tensor in done.weights.values()),
+        "parameters": size(config).parameters,
         "updates_per_epoch": an_epoch,
         "updates": done.steps,
         "batch_size": done.batch_size,
@@ -125,7 +126,7 @@ def report(params: Params, an_epoch: int, done: FitResult, planned: Plan) -> dic
         "best_epoch": done.best_epoch,
         "best_step": done.best_step,
         "ended": done.ended,
-        "device": done.device.name,
+        "device": f"{done.device.kind} ({done.device.name})",
         "device_reason": done.device.why,
         "threads": done.threads,
         "cpu_capability": done.cpu_capability,

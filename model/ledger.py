@@ -19,13 +19,13 @@ PARTS = ("weights", "gradients", "optimizer_state", "inputs", "activations", "tr
 class Ledger(TorchDispatchMode):
     """Books every tensor storage that is made while it is on; scratch inside one kernel is not seen.
 
-    `peak` holds the bytes of each part at the moment when most were alive.
+    `peak` holds the bytes of each part at the moment when most were alive; `most` the most of each part at any moment.
     """
 
     def __init__(self, present: Mapping[str, Iterable[Tensor]], parameters: Iterable[Tensor] = ()) -> None:
         super().__init__()
         self.live = dict.fromkeys(PARTS, 0)
-        self.peak = dict(self.live)
+        self.peak, self.most = dict(self.live), dict(self.live)
         self.peak_bytes = 0
         self._books: dict[int, tuple[str, int]] = {}  # storage -> its part and bytes
         self._parameters, self._hooks = list(parameters), []  # type: ignore[var-annotated]
@@ -59,6 +59,7 @@ class Ledger(TorchDispatchMode):
         self._books[key] = (part, nbytes)
         self.live[part] += nbytes
         weakref.finalize(storage, self._drop, key)
+        self.most[part] = max(self.most[part], self.live[part])
         total = sum(self.live.values())
         if total > self.peak_bytes:
             self.peak, self.peak_bytes = dict(self.live), total

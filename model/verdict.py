@@ -62,7 +62,7 @@ def largest_batch(planned: Plan, device_bytes: int) -> int | None:
     A straight line between a batch that fits and one that does not gives the next guess, and a plan of its own judges
     it: memory over the batch is nearly straight, so a few guesses are enough.
     """
-    low, high = again(planned, batch=1), planned
+    low, high = planned if planned.batch == 1 else again(planned, batch=1), planned
     if needed(low) > device_bytes:
         return None
     while high.batch - low.batch > 1:

@@ -1,21 +1,26 @@
 """What is predicted is what a real step takes; the verdict says what fits; too little memory ends in one sentence."""
 
 import gc
+import json
 import weakref
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
+from makers import tiny_model, tiny_samples, tiny_train
+from typer.testing import CliRunner
 
 from bench.memory import allocator_peak
-from flows.commands.memory import switched_on
+from flows.commands.memory import riddle, switched_on
+from flows.commands.model import app
 from flows.errors import RESOURCES, classify
-from flows.summary import peak_memory
+from flows.reports import write_report
+from flows.summary import peak_memory, scores
 from flows.train import memory
 from model import checkpoint
 from model.learner import Learner
+from model.ledger import PARTS
 from model.memory import process_peak_bytes
 from model.plan import CUDA_CONTEXT_BYTES, plan
 from model.presets import base, lite
@@ -26,7 +31,7 @@ from model.trainer import FitResult, fit
 from model.verdict import FITS, TIGHT, TOO_LARGE, needed, verdict
 
 SMALL = replace(base(), d_model=64, heads=4, layers=2, d_ff=128, seq_len=40, pattern_hidden=(32,), head_hidden=(32,))
-TINY = replace(SMALL, d_model=32, layers=1, scales=(1,), streams=2, pivot_levels=(1,))
+TINY = tiny_model(layers=1, scales=(1,))
 CONFIGS = {
     "fp32, checkpointing": (SMALL, 3, "fp32", True),
     "bf16": (SMALL, 4, "bf16", False),
@@ -62,7 +67,7 @@ def test_a_plan_touches_no_random_number_and_allocates_nothing_of_that_size() ->
 
 
 def test_samples_that_stay_on_the_device_are_counted() -> None:
-    few, many = (plan(TINY, 3, 40, "fp32", True, samples=(count, 5)) for count in (10, 110))
+    few, many = (plan(TINY, 3, TINY.seq_len, "fp32", True, samples=(count, 5)) for count in (10, 110))
     one = sum(value.nbytes for value in blank(TINY, 1).values())
     assert many.inputs - few.inputs == 100 * one
 
@@ -105,25 +110,14 @@ def test_settings_out_of_bounds_are_refused(changes: dict, words: str) -> None:
         switched_on("yes")
 
 
-def arrays(count: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(0)
-    drawn = {
-        name: rng.normal(size=value.shape).astype("float32")
-        for name, value in blank(SMALL, count).items()
-        if name != "actions"
-    }
-    split = np.array([0] * (count - 3) + [1] * 3, dtype=np.int8)
-    return drawn | {"actions": rng.integers(0, 3, count), "split": split}
-
-
 def train(folder: Path, **changes: object) -> FitResult:
-    settings = {"epochs": 2, "batch_size": 2, "device": "cpu", "threads": 1} | changes
-    return fit(TrainConfig(**settings), SMALL, arrays(9), log=lambda row: None, checkpoints=folder)
+    samples = tiny_samples(train=6, validation=3)
+    return fit(tiny_train(batch_size=2, **changes), TINY, samples, log=lambda row: None, checkpoints=folder)
 
 
 def test_a_run_measures_what_was_predicted(tmp_path: Path) -> None:
     done = train(tmp_path)
-    planned = plan(SMALL, 2, 40, "fp32", True, samples=(6, 3))
+    planned = plan(TINY, 2, TINY.seq_len, "fp32", True, samples=(6, 3))
     found = memory(planned, done.memory)
     assert found["predicted_bytes"] == planned.predicted_bytes
     assert abs(found["error"]) <= 0.03
@@ -133,9 +127,37 @@ def test_a_run_measures_what_was_predicted(tmp_path: Path) -> None:
 
 def test_planning_before_a_run_leaves_its_weights_as_they_are(tmp_path: Path) -> None:
     first = train(tmp_path / "a", epochs=1)
-    plan(SMALL, 2, 40, "fp32", True)
+    plan(TINY, 2, TINY.seq_len, "fp32", True)
     second = train(tmp_path / "b", epochs=1)
     assert all(torch.equal(value, second.weights[name]) for name, value in first.weights.items())
+
+
+def test_the_record_of_a_run_holds_predicted_measured_and_error(tmp_path: Path) -> None:
+    (tmp_path / "artifacts").mkdir()
+    found = {"kind": "cpu", "predicted_bytes": 200, "measured_bytes": 199, "error": 0.005}
+    write_report(tmp_path / "artifacts" / "train.json", {"memory": found})
+    write_report(tmp_path / "artifacts" / "evaluation.json", {"baselines": {}})
+    assert scores(tmp_path) == {"memory/predicted_bytes": 200.0, "memory/measured_bytes": 199.0, "memory/error": 0.005}
+
+
+def test_the_command_prints_both_plans_and_the_verdict() -> None:
+    words = ["memory", "--preset", "lite", "--batch", "5", "--seq-len", "100", "--device-gb", "0.6", "--json"]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    told = json.loads(done.stdout)
+    on, off = told["predicted"]["on"], told["predicted"]["off"]
+    for each in (on, off):
+        assert sum(each[f"{part}_bytes"] for part in PARTS) == each["update_bytes"]
+    assert off["activations_bytes"] > on["activations_bytes"]
+    assert told["verdict"]["needed_bytes"] == on["predicted_bytes"] + told["assumed"]["cuda_context_bytes"]
+    assert told["verdict"]["word"] == (TIGHT if told["verdict"]["share"] >= 0.85 else FITS)
+
+
+def test_the_memory_of_legacy_is_explained_in_two_sentences() -> None:
+    on, off = (plan(replace(TINY, preset="legacy"), 2, TINY.seq_len, "fp32", chosen) for chosen in (True, False))
+    told = [line for line in riddle(off, on) if line]
+    assert [line[-1] for line in told] == [".", "."]
+    assert "of the documented 43 GB" in told[0]
+    assert riddle(replace(off, config=TINY), on) == []
 
 
 def cpu_runs_out() -> None:
