@@ -141,7 +141,7 @@ def main() -> None:
         "torch": torch.__version__,
     }
     found = {
-        "machine": machine | {"torch": torch.__version__},
+        "machine": machine,
         **summary,
         "saved": shares,
         "rows": [asdict(row) for row in rows],
