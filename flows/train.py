@@ -13,10 +13,11 @@ from dataset.samples import load_samples
 from flows.curves import CurveWriter
 from flows.errors import stage_main
 from flows.params import Params, load_params, model_config
-from flows.progress import duration
+from flows.progress import duration, size_text
 from flows.reports import write_report
-from model.batches import auto_size, updates
+from model.batches import SPLITS, auto_size, updates
 from model.checkpoint import latest
+from model.plan import Plan, plan
 from model.presets import ModelConfig, fitted
 from model.size import size
 from model.trainer import FitResult, fit
@@ -31,17 +32,41 @@ def main() -> None:
     samples = load_samples(OUT / "samples.npz")
     config = fitted(model_config(params), samples)
     an_epoch = updates_per_epoch(params, samples)
+    planned = memory_plan(params, config, samples)
+    print(f"memory: {size_text(planned.predicted_bytes)} predicted at the peak", flush=True)
     with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
         done = fit(params.train, config, samples, log=logger(curves, an_epoch, params), checkpoints=CHECKPOINTS)
     folder = save_model(OUT / "model", done.weights, config)
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
-    write_report(OUT / "train.json", report(params, config, an_epoch, done))
+    write_report(OUT / "train.json", report(params, config, an_epoch, done, planned))
 
 
 def updates_per_epoch(params: Params, samples: dict[str, np.ndarray]) -> int:
-    count = int((samples["split"] == 0).sum())
+    return updates(count(samples, "train"), batch_size(params, samples))
+
+
+def batch_size(params: Params, samples: dict[str, np.ndarray]) -> int:
     wanted = params.train.batch_size
-    return updates(count, auto_size(count) if isinstance(wanted, str) else wanted)
+    return auto_size(count(samples, "train")) if isinstance(wanted, str) else wanted
+
+
+def count(samples: dict[str, np.ndarray], split: str) -> int:
+    return int((samples["split"] == SPLITS[split]).sum())
+
+
+def memory_plan(params: Params, config: ModelConfig, samples: dict[str, np.ndarray]) -> Plan:
+    """What the run will need, worked out before it begins; its random numbers are not touched."""
+    there = count(samples, "train"), count(samples, "validation")
+    batch, train = min(batch_size(params, samples), there[0]), params.train
+    return plan(config, batch, config.seq_len, train.precision, train.checkpointing, samples=there)
+
+
+def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:
+    """Predicted beside measured bytes, and by which share the prediction was off."""
+    found = {"predicted_bytes": planned.predicted_bytes, **measured}
+    if measured.get("measured_bytes"):
+        found["error"] = round(planned.predicted_bytes / measured["measured_bytes"] - 1, 4)
+    return found
 
 
 @contextmanager
@@ -88,7 +113,7 @@ def score(row: dict[str, Any]) -> str:
     return "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
 
 
-def report(params: Params, config: ModelConfig, an_epoch: int, done: FitResult) -> dict[str, Any]:
+def report(params: Params, config: ModelConfig, an_epoch: int, done: FitResult, planned: Plan) -> dict[str, Any]:
     """What train.json says of the training. Times and peaks are measured and differ from run to run."""
     return {
         "kind": params.model.kind,
@@ -105,7 +130,7 @@ def report(params: Params, config: ModelConfig, an_epoch: int, done: FitResult) 
         "device_reason": done.device.why,
         "threads": done.threads,
         "cpu_capability": done.cpu_capability,
-        "memory": done.memory,
+        "memory": memory(planned, done.memory),
         "warnings": done.warnings,
         "elapsed_s": round(done.elapsed_s, 2),
         "checkpoint_bytes": checkpoint_bytes(),

@@ -18,7 +18,7 @@ from model.presets import ModelConfig
 from model.recipe import TrainConfig
 
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
-EVALUATION_BATCH = 32
+EVALUATION_BATCH = 8  # so that judging an epoch takes no more memory than an update
 SMALLEST_SCALE = 2.0**-14
 
 
@@ -35,7 +35,9 @@ class Learner:
         self.config, self.device = config, device
         self.class_weights, self.warnings = class_weights(train["actions"])
         self.label_units = label_units(train)
-        self.model = build(model_config).to(device.torch)
+        self.model = build(model_config)
+        if device.kind != "cpu":  # made on the CPU first: the same weights on every device
+            self.model.to(device.torch)
         recompute(self.model, config.checkpointing)
         set_label_units(self.model, self.label_units)
         self.optimizer = adamw(self.model, config)
@@ -49,11 +51,11 @@ class Learner:
         """
         self.model.train()
         set_rate(self.optimizer, rate)
+        self.optimizer.zero_grad(set_to_none=True)  # before the forward pass, which then needs less memory
         losses = self.losses(batch)
         row = dict(zip(losses, torch.stack(list(losses.values())).detach().tolist(), strict=True))
         if not math.isfinite(row["loss"]):
             raise DivergedError(f"the loss is {row['loss']}")
-        self.optimizer.zero_grad(set_to_none=True)
         self.scaler.scale(losses["loss"] * share).backward()
         self.scaler.unscale_(self.optimizer)
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm))

@@ -33,7 +33,7 @@ def fit(
     once that moment is saved. Started anew, the run replaces what another one left in `checkpoints`.
 
     Raises ValueError for samples or a checkpoint that do not fit, DivergedError if the loss is no number any more,
-    OSError if a checkpoint cannot be written.
+    MemoryError (with the remedy as a note) if the device is too small, OSError if a checkpoint cannot be written.
     """
     training = Training(config, model_config, samples, checkpoints)
     if resume is not None:

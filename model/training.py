@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from model.batches import auto_size, take, tensors, updates
 from model.checkpoint import Checkpoint
 from model.device import choose, pin
 from model.learner import DivergedError, Learner
-from model.memory import Meter, out_of_memory
+from model.memory import Meter
 from model.optimizer import rate
 from model.presets import ModelConfig
 from model.progress import Progress, differences, origin, random_state, restore_random_state
 from model.recipe import TrainConfig
 from model.retention import keep
+from model.shortage import one_sentence
 
 
 class Training:
@@ -37,7 +39,8 @@ class Training:
         self.count = len(self.train["actions"])
         self.batch_size = auto_size(self.count) if isinstance(config.batch_size, str) else config.batch_size
         self.updates = updates(self.count, self.batch_size)
-        self.learner = Learner(config, model_config, self.device, self.train)
+        with self._within_memory("making the model"):
+            self.learner = Learner(config, model_config, self.device, self.train)
         self.warnings = self.learner.warnings
         self.meter = Meter(self.device)
         self.progress = Progress()
@@ -50,18 +53,13 @@ class Training:
 
         Raises DivergedError, with the weights as they were before the update, or MemoryError.
         """
-        progress, batch = self.progress, take(self.train, rows)
+        progress = self.progress
         lr = rate(progress.step - progress.skipped, self.updates * self.config.epochs, self.config)
+        where = f"update {progress.step + 1} (epoch {progress.epoch + 1})"
         try:
-            with self.meter.watching(self.learner, self.train):
-                row = self.learner.update(batch, lr, len(rows) / self.batch_size)
-        except RuntimeError as error:
-            if not out_of_memory(error):
-                raise
-            what = f"{self.device.name} has no room for update {progress.step + 1} with {len(rows)} samples"
-            raise MemoryError(f"{what}; the checkpoints before it are kept") from error
+            with self._within_memory(where), self._watching("update"):
+                row = self.learner.update(take(self.train, rows), lr, len(rows) / self.batch_size)
         except DivergedError as error:
-            where = f"update {progress.step + 1} (epoch {progress.epoch + 1})"
             raise DivergedError(f"training stopped at {where}: {error}; the checkpoints before it are kept") from None
         progress.step += 1
         progress.batch += 1
@@ -73,7 +71,9 @@ class Training:
         self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
         if not len(self.validation["actions"]):
             return None
-        row = {**self._head("validation", self.progress.epoch), **self.learner.evaluate(self.validation)}
+        with self._within_memory(f"judging epoch {self.progress.epoch}"), self._watching("validation"):
+            judged = self.learner.evaluate(self.validation)
+        row = {**self._head("validation", self.progress.epoch), **judged}
         if self.progress.observe(row):
             self.best = self.learner.weights()
         return row
@@ -132,6 +132,12 @@ class Training:
     def elapsed_s(self) -> float:
         """Seconds of training so far, those before an interruption included."""
         return round(self.progress.elapsed_s + time.monotonic() - self.started, 3)
+
+    def _within_memory(self, where: str) -> AbstractContextManager[None]:
+        return one_sentence(where, self.config, self.device, self.batch_size)
+
+    def _watching(self, what: str) -> AbstractContextManager[None]:
+        return self.meter.watching(what, self.learner, self.train, self.validation)
 
     def _head(self, split: str, epoch: int) -> dict[str, Any]:
         return {"split": split, "step": self.progress.step, "epoch": epoch, "elapsed_s": self.elapsed_s()}
