@@ -54,9 +54,16 @@ def _check_header(file: str, header: list[str]) -> None:
     """Refuse a header that lacks a column, repeats one or has one we do not know."""
     missing = [name for name in ANNOTATION_REQUIRED if name not in header]
     if missing:
-        raise ValueError(f"{file} row 1: column {missing[0]} is missing, found {', '.join(header) or 'nothing'}")
+        found = ", ".join(header) or "nothing"
+        raise ValueError(f"{file} row 1: column {missing[0]} is missing, found {found}{_separator_hint(header)}")
     unknown = [name for name in header if name not in ANNOTATION_COLUMNS]
     if unknown:
         raise ValueError(f"{file} row 1: column {unknown[0]!r} is unknown, expected {', '.join(ANNOTATION_COLUMNS)}")
     if len(set(header)) != len(header):
         raise ValueError(f"{file} row 1: a column is there twice in {', '.join(header)}")
+
+
+def _separator_hint(header: list[str]) -> str:
+    """What to say of a header that is one cell because its columns are not parted by commas."""
+    parted = [name for name, mark in (("semicolons", ";"), ("tabs", "\t")) if len(header) == 1 and mark in header[0]]
+    return f"; the columns are parted by {parted[0]}, expected commas" if parted else ""

@@ -22,6 +22,9 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.add_typer(model.app, name="model")
 
+INTERRUPTED, TERMINATED = 130, 143  # 128 and the signal, as shells count
+CANCELLED = "cancelled; what was complete is kept"
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Changes = Annotated[
     list[str] | None,
@@ -49,7 +52,7 @@ def run(changes: Changes = None, data: Data = None, dataset_version: Version = N
     from flows.summary import describe
     from flows.workspace import create
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, terminated)
     project, run_id = find_project(), new_run_id()
     say = output.quiet if as_json else output.line
     workspace = create(
@@ -59,6 +62,12 @@ def run(changes: Changes = None, data: Data = None, dataset_version: Version = N
     say(frozen(project, workspace))
     result = execute(project, workspace, plainly(say), say)
     output.show({"run_id": run_id, **result}, as_json, lambda: describe(run_id, result))
+
+
+def terminated(*_: object) -> None:
+    """Ends a run on SIGTERM as Ctrl-C does: its stage is ended with it, and it is written down as cancelled."""
+    print(CANCELLED, file=sys.stderr, flush=True)
+    sys.exit(TERMINATED)
 
 
 def frozen(project: Project, workspace: Path) -> str:
@@ -145,10 +154,13 @@ def serve() -> None:
 def main() -> None:
     """The process edge: every error becomes one sentence and an exit code by class."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # the exit code of an interrupt or an early end, None of a command that ran
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        sys.exit(code)
     except (KeyboardInterrupt, typer.Abort):
-        print("cancelled; what was complete is kept", file=sys.stderr)
-        sys.exit(130)
+        print(CANCELLED, file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except typer.TyperException as error:  # the words of the command line itself are off
         print(f"error: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)

@@ -18,6 +18,10 @@ class ServiceDownError(Exception):
     """A server that the command needs does not answer; the message names it and the remedy."""
 
 
+class ResourceError(Exception):
+    """Disk, memory or a folder that the command needs is not to be had; the message says which and the remedy."""
+
+
 class StageError(Exception):
     """A stage ended with an error of its own; carries that stage's sentence and exit code."""
 
@@ -38,6 +42,8 @@ def classify(error: BaseException) -> Report:
         return Report(code=error.code, message=str(error))
     if isinstance(error, ServiceDownError):
         return Report(code=SERVICE_DOWN, message=str(error))
+    if isinstance(error, ResourceError):
+        return Report(code=RESOURCES, message=str(error))
     if isinstance(error, MemoryError):
         remedy = " or ".join(getattr(error, "__notes__", ["lower train.batch_size or preprocess.seq_len"]))
         return Report(code=RESOURCES, message=f"out of memory: {error}; {remedy}")

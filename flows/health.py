@@ -38,5 +38,7 @@ def ask(name: str, url: str, health: str) -> Service:
             return Service(name=name, url=url, up=answer.status == 200, detail="answers")
     except HTTPError as error:
         return Service(name=name, url=url, up=False, detail=f"answers with status {error.code}")
+    except ValueError:
+        return Service(name=name, url=url, up=False, detail=f"has no usable address: {url!r} is no URL")
     except (URLError, OSError):
         return Service(name=name, url=url, up=False, detail=f"does not answer at {url}")

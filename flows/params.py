@@ -1,5 +1,6 @@
 """`params.yaml`: the one place that reads it. A section's name is its stage's name; an unknown key is an error."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -11,6 +12,8 @@ from dataset.bounds import check, setting
 from dataset.samples import PreprocessConfig
 from model.presets import PRESETS, ModelConfig, preset
 from model.recipe import TrainConfig
+
+MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +46,8 @@ class RegisterConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if not MODEL_NAME.fullmatch(self.name):
+            raise ValueError(f"name is {self.name!r}, expected up to 100 letters, digits, '.', '_' and '-'")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +81,7 @@ def load_params(path: Path) -> Params:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{path}: no such file; expected the settings of the run") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     try:
         return change(Params(), content or {})
@@ -129,11 +134,18 @@ def parse_change(text: str) -> dict[str, dict[str, Any]]:
     section, dot, key = name.strip().partition(".")
     if not (sign and dot and section and key):
         raise ValueError(f"--set {text}: expected section.key=value, such as train.epochs=3")
-    return {section: {key: parse_value(value)}}
+    try:
+        return {section: {key: parse_value(value)}}
+    except ValueError as error:
+        raise ValueError(f"--set {text.strip()}: {error}") from None
 
 
 def parse_value(text: str) -> Any:
-    value = yaml.safe_load(text)
+    """A value as YAML reads it. Raises ValueError for what is none."""
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not YAML: {' '.join(str(error).split())}") from None
     if isinstance(value, str):  # YAML 1.1 reads 1e-3 as text
         try:
             return float(value)

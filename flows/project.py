@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from flows.errors import ResourceError
+
 MARKER = "dvc.yaml"
 
 
@@ -29,6 +31,16 @@ class Project:
 
     def workspace(self, run_id: str) -> Path:
         return self.runs / run_id
+
+    def make_state(self) -> None:
+        """Makes the state folder. Raises ResourceError naming it when it cannot be made or written to."""
+        try:
+            self.locks.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            remedy = "set PIVOTLINE_STATE to a folder that can be made and written to"
+            raise ResourceError(
+                f"state folder {self.state}: {(error.strerror or str(error)).lower()}; {remedy}"
+            ) from None
 
 
 def find_project(start: Path | None = None) -> Project:

@@ -17,6 +17,7 @@ from filelock import FileLock
 from flows.project import Project
 
 NAME = "run.json"
+REQUIRED = {"run_id", "state", "created_at", "dataset_version", "params", "stages"}
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 ENDED = ("done", "failed", "crashed", "cancelled")
 
@@ -37,11 +38,20 @@ def check_run_id(run_id: str) -> str:
 
 
 def read(workspace: Path) -> dict[str, Any] | None:
-    """The run's record, None where the workspace is not (yet) complete."""
+    """The run's record, None where the workspace is not (yet) complete.
+
+    Raises ValueError naming the file when it is no record.
+    """
+    path = workspace / NAME
     try:
-        return dict(json.loads((workspace / NAME).read_text(encoding="utf-8")))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read as a run's record: {error}") from None
+    if not isinstance(found, dict) or not found.keys() >= REQUIRED:
+        raise ValueError(f"{path} cannot be read as a run's record: expected {', '.join(sorted(REQUIRED))}")
+    return found
 
 
 def write(workspace: Path, record: dict[str, Any]) -> None:
@@ -54,7 +64,7 @@ def write(workspace: Path, record: dict[str, Any]) -> None:
 @contextmanager
 def claimed(project: Project, run_id: str) -> Iterator[None]:
     """Keeps everyone else from making, starting or cancelling this run meanwhile."""
-    project.locks.mkdir(parents=True, exist_ok=True)
+    project.make_state()
     with FileLock(project.locks / f"{run_id}.lock"):
         yield
 

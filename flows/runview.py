@@ -2,13 +2,16 @@
 
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from dataset.versions import tracked_version, version
 from flows import runfile
 from flows.curves import read_curves
+from flows.params import Params, as_dict, load_params
 from flows.project import Project
 
 STATES = {
@@ -22,6 +25,7 @@ STATES = {
     "FAILED": "failed",
     "COMPLETED": "done",
 }
+UNKNOWN = "unknown"
 STAGES = ("preprocess", "train", "evaluate", "register")
 
 
@@ -81,12 +85,39 @@ def collect(folder: Path, flow_runs: Mapping[str, FlowRunLike] | None, limit: in
     workspaces = sorted((path for path in folder.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)[
         :limit
     ]
-    records = [(path, record) for path in workspaces if (record := runfile.read(path))]
+    records = [(path, record) for path in workspaces if (record := readable(path))]
     states = {path.name: state_of(record, (flow_runs or {}).get(path.name)) for path, record in records}
     waiting = sorted(name for name, (state, _) in states.items() if state == "queued")
     return [
         view(path, record, *states[path.name], waiting, (flow_runs or {}).get(path.name)) for path, record in records
     ]
+
+
+def readable(workspace: Path) -> dict[str, Any] | None:
+    """The run's record; where it is damaged, what else is known, shown as failed."""
+    try:
+        return runfile.read(workspace)
+    except ValueError as error:
+        return salvaged(workspace, str(error))
+
+
+def salvaged(workspace: Path, message: str) -> dict[str, Any]:
+    params, dataset_version = as_dict(Params()), UNKNOWN
+    params["model"]["preset"] = UNKNOWN
+    with suppress(ValueError):
+        params = as_dict(load_params(workspace / "params.yaml"))
+    with suppress(ValueError):
+        dataset_version = tracked_version(workspace / "data.dvc")
+    asked = datetime.strptime(workspace.name[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    return {
+        "run_id": workspace.name,
+        "state": "failed",
+        "created_at": asked.isoformat(timespec="milliseconds"),
+        "dataset_version": dataset_version,
+        "params": params,
+        "stages": {},
+        "message": message,
+    }
 
 
 def state_of(record: dict[str, Any], flow_run: FlowRunLike | None) -> tuple[str, str | None]:
@@ -168,7 +199,7 @@ def datasets(project: Project) -> list[DatasetView]:
         found[current] = DatasetView(version=current, current=True)
     for pointer in sorted(project.runs.glob("*/data.dvc"), reverse=True):
         name = tracked_version(pointer)
-        record = runfile.read(pointer.parent) or {}
+        record = readable(pointer.parent) or {}
         facts = (record.get("result") or {}).get("samples") or {}
         if name not in found or (facts and not found[name].facts):
             found[name] = DatasetView(version=name, current=bool(name in found and found[name].current), facts=facts)

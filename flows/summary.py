@@ -101,10 +101,13 @@ def model_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def peak_memory(memory: dict[str, Any]) -> str:
     """Predicted and measured, each under its own name."""
-    predicted = f"{size_text(memory['predicted_bytes'])} predicted"
-    if "measured_bytes" not in memory:
-        return f"{predicted}, not measured on {memory['kind']}"
-    return f"{predicted}, {size_text(memory['measured_bytes'])} measured, error {100 * abs(memory['error']):.1f} %"
+    predicted, measured, error = (memory.get(name) for name in ("predicted_bytes", "measured_bytes", "error"))
+    words = [
+        "not predicted" if predicted is None else f"{size_text(predicted)} predicted",
+        f"not measured on {memory['kind']}" if measured is None else f"{size_text(measured)} measured",
+        *([] if error is None else [f"error {100 * abs(error):.1f} %"]),
+    ]
+    return ", ".join(words)
 
 
 def score_rows(found: dict[str, Any]) -> list[tuple[str, str]]:

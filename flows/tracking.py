@@ -48,7 +48,7 @@ def client(project: Project) -> MlflowClient:
     for name in ("mlflow", "mlflow.store.db.utils", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = tracking_uri(project)
-    project.locks.mkdir(parents=True, exist_ok=True)
+    project.make_state()
     with FileLock(project.locks / "mlflow.lock"):  # two first opens at once break the SQLite file for good
         mlflow.set_tracking_uri(uri)
         mlflow.set_registry_uri(uri)

@@ -120,6 +120,10 @@ def current_pointer(project: Project, data: Path | None) -> Path | None:
             else "expected a data folder"
         )
         raise ValueError(f"{folder}: no such folder; {hint}")
+    if not (folder / "dataset.json").is_file():
+        raise ValueError(
+            f"{folder}: dataset.json is missing; expected a data folder as `pivotline data import` makes it"
+        )
     pointer = project.root / "data.dvc"
     if data is None and pointer.is_file() and tracked_version(pointer) == version(folder):
         return pointer

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,7 @@ def test_run_refuses_bad_settings_and_missing_data_before_it_begins(project: Pro
 def test_a_folder_that_is_no_project_is_named(tmp_path: Path) -> None:
     done = pivotline(tmp_path, "run", PYTHONPATH=str(Path(__file__).parents[1]))
     refused(done, 2, str(tmp_path), "params.yaml")
+    assert not list(tmp_path.iterdir())
 
 
 def test_services_that_are_down_are_named_with_the_remedy(project: Project) -> None:
@@ -137,13 +139,73 @@ def test_services_that_are_down_are_named_with_the_remedy(project: Project) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--set", "train.epochs=[1"],
+        ["run", "--set", "train.epochs=!!python/object:x 1"],
+        ["trigger", "--set", "train.epochs=\t@"],
+        ["run", "--set", "register.name=../x"],
+    ],
+)
+def test_a_setting_that_is_no_value_is_bad_input_and_named(project: Project, words: list[str]) -> None:
+    done = pivotline(project.root, *words, PREFECT_API_URL="http://127.0.0.1:9/api")
+    refused(done, 2, "--set train" if "train" in words[-1] else "register: name")
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_numbers_without_end_are_bad_input(project: Project) -> None:
+    refused(pivotline(project.root, "model", "memory", "--device-gb", "inf"), 2, "--device-gb is inf")
+
+
+def test_a_folder_that_is_no_dataset_makes_no_run(project: Project, tmp_path: Path) -> None:
+    refused(pivotline(project.root, "run", "--data", str(tmp_path)), 2, str(tmp_path), "dataset.json")
+    assert not list(project.runs.glob("*"))
+
+
+@pytest.mark.parametrize("folder", ["/proc/none/at/all", "/etc/passwd"])
+def test_a_state_folder_that_cannot_be_made_is_named_with_its_variable(project: Project, folder: str) -> None:
+    refused(pivotline(project.root, "run", PIVOTLINE_STATE=folder), 3, folder, "PIVOTLINE_STATE")
+
+
+def test_settings_that_are_no_text_are_named_by_file(project: Project) -> None:
+    path = project.root / "params.yaml"
+    kept = path.read_bytes()
+    path.write_bytes(b"\x9b\xff\x00")
+    done = pivotline(project.root, "run")
+    path.write_bytes(kept)
+    refused(done, 2, "params.yaml", "not YAML")
+
+
+def test_one_damaged_record_hides_no_other_run(project: Project) -> None:
+    for second, content in ((1, "{"), (2, "[]"), (3, "{}"), (4, "")):
+        folder = project.runs / f"20261130-12000{second}-abcdef"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(content, encoding="utf-8")
+    done = pivotline(project.root, "status", "--json", PREFECT_API_URL="garbage")
+    shutil.rmtree(project.runs)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [entry["state"] for entry in found["runs"]] == ["failed"] * 4
+    assert all("run.json cannot be read" in entry["message"] for entry in found["runs"])
+    assert "garbage" in found["services"][0]["detail"]
+
+
+def test_columns_parted_by_semicolons_are_told_so(project: Project, tmp_path: Path) -> None:
+    bad = tmp_path / "trades.csv"
+    text = (project.root / "data" / "annotations.csv").read_text(encoding="utf-8")
+    bad.write_text(text.replace(",", ";"), encoding="utf-8")
+    done = pivotline(project.root, *import_words(project, bad, tmp_path / "target"))
+    refused(done, 2, "trades.csv row 1", "parted by semicolons, expected commas")
+
+
 def test_errors_are_json_for_machines(project: Project) -> None:
     done = pivotline(project.root, "run", "--set", "train.epochs=0", "--json")
     assert json.loads(done.stdout)["code"] == 2
 
 
 def test_unknown_words_end_with_code_2(project: Project) -> None:
-    refused(pivotline(project.root, "trian"), 2)
+    refused(pivotline(project.root, "trian"), 2, "trian")
     refused(pivotline(project.root, "status", "../../etc"), 2, "run id")
 
 

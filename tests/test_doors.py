@@ -161,6 +161,30 @@ def test_the_second_run_is_restored_and_registers_its_own_version(foreground: tu
     assert [record["stages"][name]["state"] for name in ("preprocess", "train", "evaluate")] == ["cached"] * 3
 
 
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_says_so_and_leaves_no_process(
+    foreground: tuple[Project, dict[str, Any]], sign: signal.Signals, code: int
+) -> None:
+    project, _ = foreground
+    command = [sys.executable, "-m", "flows.cli", "run", "--set", "train.epochs=900", "--set", f"train.seed={code}"]
+    known = set(project.runs.iterdir())
+    with subprocess.Popen(
+        command, cwd=project.root, env=environment(project), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert any("epoch 1" in line for line in process.stdout)
+        process.send_signal(sign)
+        process.stdout.read()
+        said = process.stderr.read()
+    assert process.returncode == code
+    assert "cancelled; what was complete is kept" in said
+    assert "Traceback" not in said
+    (workspace,) = set(project.runs.iterdir()) - known
+    assert json.loads((workspace / "run.json").read_text())["state"] == "cancelled"
+    assert not [entry.pid for entry in psutil.process_iter() if in_folder(entry, str(workspace))]
+
+
 def test_dvc_shows_metrics_params_and_plots(repro: Project) -> None:
     env = environment(repro)
     dvc = [sys.executable, "-m", "dvc"]

@@ -22,7 +22,9 @@ def check_target(target: Path, replace: bool) -> None:
         raise ValueError(f"{target} holds other files, expected a new folder or a data root to replace")
     read_info(target)
     if not replace:
-        raise ValueError(f"{target} holds a dataset already, expected a new folder or the wish to replace it")
+        raise ValueError(
+            f"{target} holds a dataset already, expected a new folder; --replace puts the new one in its place"
+        )
 
 
 def put_in_place(staged: Path, target: Path) -> None:

@@ -85,7 +85,7 @@ def validate(root: Root = None, as_json: Json = False) -> None:
         lambda: [str(entry) for entry in found] or ["No findings."],
     )
     if errors:
-        raise ValueError(f"{folder(root)}: {len(errors)} errors; nothing was changed")
+        raise ValueError(f"{folder(root)}: {len(errors)} {'error' if len(errors) == 1 else 'errors'} to mend")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """`pivotline model`: what a network is made of, and what training it takes."""
 
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,8 @@ def memory(
     from flows.commands import memory as told
     from model.verdict import verdict
 
+    if not math.isfinite(device_gb):
+        raise ValueError(f"--device-gb is {device_gb}, expected a finite number of GB")
     chosen = told.switched_on(checkpointing)
     found = told.plans(preset, batch, seq_len, precision)
     judged = verdict(found[chosen], int(device_gb * told.GB))
