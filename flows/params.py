@@ -9,7 +9,8 @@ import yaml
 
 from dataset.bounds import check, setting
 from dataset.samples import PreprocessConfig
-from model.presets import PRESETS, ModelConfig, preset
+from model.kinds import PRESET_NAMES, PRESETS, NetworkConfig, preset
+from model.presets import adapted
 from model.recipe import TrainConfig
 
 
@@ -17,12 +18,13 @@ from model.recipe import TrainConfig
 class ModelParams:
     """Which network a run trains; everything else about it follows from the preset and the samples."""
 
-    kind: str = setting("transformer", "kind of network", choices=("transformer",))
-    preset: str = setting("base", "size of the network", choices=tuple(PRESETS))
+    kind: str = setting("transformer", "kind of network", choices=tuple(PRESETS))
+    preset: str = setting("base", "size of the network", choices=PRESET_NAMES)
     dropout: float = setting(0.1, "share of activations dropped in training", minimum=0.0, maximum=0.9)
 
     def __post_init__(self) -> None:
         check(self)
+        preset(self.kind, self.preset)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,10 +165,10 @@ def write_params(path: Path, params: Params) -> None:
     path.write_text(yaml.safe_dump(as_dict(params), sort_keys=False), encoding="utf-8")
 
 
-def model_config(params: Params) -> ModelConfig:
+def model_config(params: Params) -> NetworkConfig:
     """The network's config before the samples are known: its preset with the run's own settings."""
-    return replace(
-        preset(params.model.preset),
+    return adapted(
+        preset(params.model.kind, params.model.preset),
         dropout=params.model.dropout,
         pivot_levels=tuple(range(1, params.preprocess.pivot_levels + 1)),
         seq_len=params.preprocess.seq_len,

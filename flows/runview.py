@@ -10,6 +10,7 @@ from dataset.versions import tracked_version, version
 from flows import runfile
 from flows.curves import read_curves
 from flows.project import Project
+from model.kinds import title
 
 STATES = {
     "SCHEDULED": "queued",
@@ -64,7 +65,12 @@ class RunView:
 
     @property
     def name(self) -> str:
-        return f"{self.params['model']['preset']} on {self.dataset_version[:7]}"
+        return f"{self.network} on {self.dataset_version[:7]}"
+
+    @property
+    def network(self) -> str:
+        """The network in words, such as `base` or `cnn base`."""
+        return title(self.params["model"]["kind"], self.params["model"]["preset"])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

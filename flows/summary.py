@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flows.output import table
 from flows.progress import size_text
 from flows.reports import read_report
+from model.kinds import title
 
 if TYPE_CHECKING:
     from flows.control import Service
@@ -93,7 +94,7 @@ def data_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 def model_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     train = found["train"]
     return [
-        ("Model", f"{train['preset']}, {train['parameters']:,} parameters"),
+        ("Model", f"{title(train['kind'], train['preset'])}, {train['parameters']:,} parameters"),
         ("Weights", f"{size_text(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
         ("Checkpoint", f"{size_text(train['checkpoint_bytes'])} with the optimiser's state"),
         ("Device", f"{train['device']}, {train['device_reason']}"),
@@ -123,7 +124,7 @@ def status_lines(services: "Sequence[Service]", views: "Sequence[RunView]") -> l
             (
                 entry.run_id,
                 state_word(entry),
-                entry.params["model"]["preset"],
+                entry.network,
                 entry.dataset_version[:7],
                 score_of(entry),
             )

@@ -34,6 +34,8 @@ def main() -> None:
         done = fit(params.train, config, samples, log=logger(curves, an_epoch, params), checkpoints=CHECKPOINTS)
     folder = save_model(OUT / "model", done.weights, config)
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
+    for warning in done.warnings:
+        print(f"note: {warning}", flush=True)
     write_report(OUT / "train.json", report(params, an_epoch, done))
 
 

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from model.batches import take
 from model.device import Device
+from model.kinds import NetworkConfig
 from model.losses import class_weights, label_units, mean_losses, sample_losses
 from model.metrics import balanced_accuracy, confusion
-from model.networks import build, recompute, set_label_units
+from model.networks import build, notes, recompute, set_label_units
 from model.optimizer import adamw, flat_state, load_flat_state, set_rate
 from model.predictions import batch_outputs
-from model.presets import ModelConfig
 from model.recipe import TrainConfig
 
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -30,7 +30,7 @@ class Learner:
     """The network that is being trained, its optimiser and, for fp16, its loss scaler."""
 
     def __init__(
-        self, config: TrainConfig, model_config: ModelConfig, device: Device, train: dict[str, Tensor]
+        self, config: TrainConfig, model_config: NetworkConfig, device: Device, train: dict[str, Tensor]
     ) -> None:
         self.config, self.device = config, device
         self.class_weights, self.warnings = class_weights(train["actions"])
@@ -38,6 +38,7 @@ class Learner:
         self.model = build(model_config).to(device.torch)
         recompute(self.model, config.checkpointing)
         set_label_units(self.model, self.label_units)
+        self.warnings += notes(self.model, train)
         self.optimizer = adamw(self.model, config)
         self.scaler = torch.amp.GradScaler(device.kind, enabled=config.precision == "fp16")
 

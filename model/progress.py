@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from model.device import Device
-from model.presets import ModelConfig, to_dict
+from model.kinds import NetworkConfig
+from model.presets import to_dict
 from model.recipe import TrainConfig
 
 # Settings that decide what is kept, not what is computed: a run may go on with other values.
@@ -47,7 +48,7 @@ class Progress:
         return self.best_epoch is not None and self.epoch - self.best_epoch >= patience_epochs
 
 
-def origin(config: TrainConfig, model_config: ModelConfig, samples: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def origin(config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """What must be the same for a run to go on: both configs and a hash of the samples."""
     train = {name: value for name, value in asdict(config).items() if name not in FREE}
     return {"model": to_dict(model_config), "train": train, "samples_sha256": digest(samples)}

@@ -8,8 +8,8 @@ import numpy as np
 
 from model.batches import epoch_batches
 from model.device import cpu_capability
+from model.kinds import NetworkConfig
 from model.learner import DivergedError
-from model.presets import ModelConfig
 from model.recipe import TrainConfig
 from model.result import FitResult
 from model.training import Training, resume_point
@@ -19,7 +19,7 @@ __all__ = ["DivergedError", "FitResult", "TrainConfig", "fit", "resume_point"]
 
 def fit(
     config: TrainConfig,
-    model_config: ModelConfig,
+    model_config: NetworkConfig,
     samples: Mapping[str, np.ndarray],
     *,
     log: Callable[[dict[str, Any]], None],

@@ -13,10 +13,10 @@ from model import checkpoint
 from model.batches import auto_size, take, tensors, updates
 from model.checkpoint import Checkpoint
 from model.device import choose, pin
+from model.kinds import NetworkConfig
 from model.learner import DivergedError, Learner
 from model.memory import Meter
 from model.optimizer import rate
-from model.presets import ModelConfig
 from model.progress import Progress, differences, origin, random_state, restore_random_state
 from model.recipe import TrainConfig
 from model.retention import keep
@@ -26,7 +26,7 @@ class Training:
     """A learner, its samples and its progress; `fit` says what happens when."""
 
     def __init__(
-        self, config: TrainConfig, model_config: ModelConfig, samples: Mapping[str, np.ndarray], checkpoints: Path
+        self, config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray], checkpoints: Path
     ) -> None:
         self.config, self.checkpoints = config, checkpoints
         self.origin = origin(config, model_config, samples)
@@ -133,7 +133,7 @@ class Training:
 
 
 def resume_point(
-    checkpoints: Path, config: TrainConfig, model_config: ModelConfig, samples: Mapping[str, np.ndarray]
+    checkpoints: Path, config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray]
 ) -> Checkpoint | None:
     """The newest checkpoint that exactly this run can go on from; None if there is none."""
     wanted = origin(config, model_config, samples)

@@ -22,15 +22,16 @@ def group() -> None:
 @app.command()
 def size(
     preset: Annotated[str, typer.Option(help="Which preset.")] = "base",
-    every: Annotated[bool, typer.Option("--all", help="All presets side by side.")] = False,
+    kind: Annotated[str, typer.Option(help="Which kind of network.")] = "transformer",
+    every: Annotated[bool, typer.Option("--all", help="All presets of the kind side by side.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Parameters by component, counted, beside the documented number."""
     from model import size as sizes
-    from model.presets import PRESETS
-    from model.presets import preset as named
+    from model.kinds import PRESETS
+    from model.kinds import preset as named
 
-    found = [sizes.size(named(name)) for name in (PRESETS if every else [preset])]
+    found = [sizes.size(named(kind, name)) for name in (PRESETS.get(kind, [preset]) if every else [preset])]
     if every:
         show({entry.preset: asdict(entry) for entry in found}, as_json, lambda: side_by_side(found))
     else:
