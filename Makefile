@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run up test lint clean lock
+.PHONY: help install data run up test lint clean lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,8 +19,10 @@ $(VENV)/.installed: requirements.lock requirements-dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
-data: | $(VENV)/.installed
-	dvc pull data.dvc
+data/dataset.json: | install # a data folder that is there is left alone
+	dvc pull data
+
+data: data/dataset.json ## Fetch the sample dataset from the DVC remote inside the repository
 
 run: install data ## Train once on the sample dataset, from annotated trades to a registered model
 	pivotline run
@@ -39,5 +41,5 @@ test: lint data ## Lint, types and all tests
 clean: ## Remove what runs have written (state/, artifacts/, checkpoints/), not the data
 	rm -rf state artifacts checkpoints
 
-lock: ## Write the installed versions to the lock files
-	$(BIN)/python docker/lock.py
+lock: ## Resolve pyproject.toml anew and write both lock files
+	bash docker/lock.sh

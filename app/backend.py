@@ -1,15 +1,18 @@
 """The page's one way to runs, settings and counts. Reads are shared by all viewers for a moment; orders go through."""
 
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
 import streamlit as st
 
+from dataset.config import PreprocessConfig
+from dataset.describe import describe
 from flows import control
 from flows.control import Accepted, Service
 from flows.params import Params, load_params
 from flows.runview import DatasetView, RunView
-from model import device
+from model import batches, device
 from model.device import Device
 from model.presets import ModelConfig
 from model.size import Size
@@ -54,8 +57,12 @@ def defaults() -> Params:
 
 
 def start(changes: dict[str, dict[str, Any]], dataset_version: str | None, key: str) -> Accepted:
-    """Puts a run into the queue, once however often it is sent with one key."""
-    accepted = control.trigger(changes, dataset_version, key)
+    """Puts a run into the queue, once however often it is sent with one key.
+
+    The version that `data/` holds right now is taken from there: until a run has used it, nothing else knows it.
+    """
+    here = [entry.version for entry in control.datasets() if entry.current]
+    accepted = control.trigger(changes, None if dataset_version in here else dataset_version, key)
     runs.clear()
     return accepted
 
@@ -66,12 +73,29 @@ def cancel(run_id: str) -> str:
     return said
 
 
-def train_samples(dataset_version: str, preprocess: dict[str, Any]) -> int | None:
-    """The training samples that an earlier run made of this dataset with these settings; None when none did."""
+def train_samples(dataset_version: str, preprocess: PreprocessConfig) -> int | None:
+    """The training samples of a dataset with these settings: as an earlier run made them, else counted in `data/`.
+
+    None when neither knows the version. Raises ValueError when `data/` is not valid.
+    """
+    wanted = (dataset_version, asdict(preprocess))
     for view in runs():
-        if view.result and (view.dataset_version, view.params["preprocess"]) == (dataset_version, preprocess):
+        if view.result and (view.dataset_version, view.params["preprocess"]) == wanted:
             return int(view.result["samples"]["split"]["train"])
-    return None
+    here = any(entry.current and entry.version == dataset_version for entry in datasets())
+    return count_samples(dataset_version, preprocess) if here else None
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def count_samples(dataset_version: str, preprocess: PreprocessConfig) -> int:
+    """Training samples of `data/`, counted by making them, once a version: the version only names what is cached."""
+    facts = describe(control.find_project().root / "data", preprocess)
+    return int(facts["split"]["train"])
+
+
+def updates(samples: int, batch_size: int | str) -> int:
+    """Updates an epoch; `auto` chooses the batch size from the samples, as a training does."""
+    return batches.updates(samples, batches.auto_size(samples) if isinstance(batch_size, str) else batch_size)
 
 
 @lru_cache(maxsize=64)

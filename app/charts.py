@@ -92,7 +92,7 @@ def line(name: str, points: Sequence[Point], width: float = 1.5, **more: Any) ->
 def rule(value: float, text: str, axis: str) -> Option:
     """A dotted reference line with its name, for a series' `markLine`."""
     label = {"formatter": text, "color": MUTED, "fontSize": SMALL}
-    label["position"] = "insideStartTop" if axis == "yAxis" else "end"
+    label["position"] = "insideStartTop" if axis == "yAxis" else "start"
     style = {"color": MUTED, "type": [2, 3], "width": 1}
     return {"silent": True, "symbol": "none", "data": [{axis: value, "label": label, "lineStyle": style}]}
 
@@ -133,7 +133,8 @@ def dots(rows: Sequence[tuple[str, float, str]], chance: float) -> Option:
     return base(
         {"top": 22, "bottom": 2, "right": 56},
         xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
-        yAxis=name_axis() | {"splitLine": across},
+        yAxis=name_axis()
+        | {"splitLine": across, "axisLabel": {"fontSize": 12, "lineHeight": 13, "width": 110, "overflow": "break"}},
         tooltip={"show": False},
         series=[series],
     )

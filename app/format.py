@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 MISSING = "—"
 MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|<>~$:&=^@")
+SPELLED = {"seq_len": "sequence length", "no_trades_per_trade": "no-trades per trade"}
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
@@ -73,7 +74,7 @@ def short(version: str) -> str:
 
 def label(name: str, unit: str = "") -> str:
     """A field's name as the label of its input."""
-    words = name.replace("_", " ").capitalize()
+    words = SPELLED.get(name, name.replace("_", " ")).capitalize()
     return f"{words} ({unit})" if unit and unit not in words else words
 
 

@@ -12,11 +12,19 @@ ACTIVE = ("queued", "running")
 COLOUR = {"queued": "gray", "running": "blue", "done": "green", "failed": "red", "crashed": "orange"}
 HEADING = {"queued": "In the queue", "running": "Running now"}
 CHANCE = 1 / 3
+LOG_LINES = 8
 
 
 def follow(wanted: str | None, closed: bool) -> None:
-    """Draws the run of the address, else the one that is most of interest. `closed`: Prefect does not answer."""
-    moving = any(view.state in ACTIVE for view in backend.runs())
+    """Draws the run of the address; where it names none, the most current one goes into it.
+
+    So a reload and another viewer see the same. `closed`: Prefect does not answer.
+    """
+    views = backend.runs()
+    if not wanted and views:
+        wanted = most_current(views).run_id
+        st.query_params["run"] = wanted
+    moving = any(view.state in ACTIVE for view in views)
     st.fragment(tick, run_every=EVERY_S if moving else None)(wanted, closed, moving)
 
 
@@ -24,22 +32,24 @@ def tick(wanted: str | None, closed: bool, moving: bool) -> None:
     views = backend.runs()
     if moving and not any(view.state in ACTIVE for view in views):
         st.rerun()  # the last one has ended: draw it once more, without a timer
-    view = chosen(wanted, views)
+    view = known(wanted) if wanted else None
     if view:
         show(view, views, closed)
     newest.queue(views)
     newest.table(views, view.run_id if view else None)
 
 
-def chosen(wanted: str | None, views: list[RunView]) -> RunView | None:
-    if wanted:
-        try:
-            return backend.run(wanted)
-        except ValueError as error:
-            st.warning(plain(error))
-            return None
-    running = [view for view in views if view.state == "running"]
-    return next(iter(running or views), None)
+def most_current(views: list[RunView]) -> RunView:
+    """The run that runs, else the newest."""
+    return next((view for view in views if view.state == "running"), views[0])
+
+
+def known(wanted: str) -> RunView | None:
+    try:
+        return backend.run(wanted)
+    except ValueError as error:
+        st.warning(plain(error))
+        return None
 
 
 def show(view: RunView, views: list[RunView], closed: bool) -> None:
@@ -60,10 +70,11 @@ def show(view: RunView, views: list[RunView], closed: bool) -> None:
 
 def head(view: RunView, closed: bool) -> None:
     left, right = st.columns([4, 1], vertical_alignment="center")
-    begun = f"started {when(view.started_at)}" if view.started_at else f"asked for {when(view.created_at)}"
-    spent = f" · {took(view.started_at, view.ended_at)}" if view.started_at else ""
+    facts = [view.run_id, f"asked for {when(view.created_at)}"]
+    if view.started_at:
+        facts[1:] = [f"started {when(view.started_at)}", took(view.started_at, view.ended_at)]
     badge = f":{COLOUR.get(view.state, 'gray')}-badge[{plain(view.state)}]"
-    left.markdown(f"**{plain(view.name)}** {badge} :gray[{plain(view.run_id)} · {plain(begun)}{plain(spent)}]")
+    left.markdown(f"**{plain(view.name)}** {badge} :gray[{plain(' · '.join(facts))}]")
     if view.state not in ACTIVE:
         return
     stuck = closed and view.state == "running"
@@ -136,6 +147,6 @@ def points(rows: list[dict[str, str]], column: str) -> list[charts.Point]:
 
 
 def log(view: RunView) -> None:
-    lines = backend.log_tail(view.run_id, 12 if view.state == "running" else 40)
+    lines = backend.log_tail(view.run_id, LOG_LINES)
     if lines:
-        st.code("\n".join(lines), language=None, height=180)
+        st.code("\n".join(lines), language=None)

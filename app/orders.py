@@ -5,13 +5,16 @@ from typing import Any
 import streamlit as st
 
 from app import backend
-from flows.errors import ServiceDownError
+from app.format import plain
+from flows.errors import ServiceDownError, classify
 
 KEY = "key of the next run"
 ASKED = "settings behind the key"
 SENDING = "a run is being accepted"
 REFUSED = "why no run was accepted"
 CANCEL = "run that may be cancelled"
+KEPT_ON = "why a run was not cancelled"
+REFUSALS = (ValueError, ServiceDownError, OSError)  # bad settings, a server that is down, a disk that is full
 
 
 def next_key(asked: Any) -> str:
@@ -37,8 +40,8 @@ def send(changes: dict[str, dict[str, Any]], dataset_version: str | None) -> Non
     st.session_state.pop(REFUSED, None)
     try:
         accepted = backend.start(changes, dataset_version, st.session_state[KEY])
-    except (ValueError, ServiceDownError) as error:
-        st.session_state[REFUSED] = str(error)
+    except REFUSALS as error:
+        st.session_state[REFUSED] = classify(error).message
     else:
         del st.session_state[KEY]
         st.query_params["run"] = accepted.run_id
@@ -55,7 +58,9 @@ def may_cancel(run_id: str) -> None:
 
 
 def ask_to_cancel() -> None:
-    """Opens the question that a press of Cancel run left behind."""
+    """Opens the question that a press of Cancel run left behind, or says why the answer came to nothing."""
+    if reason := st.session_state.pop(KEPT_ON, None):
+        st.error(plain(reason))
     if run_id := st.session_state.pop(CANCEL, None):
         confirm(run_id)
 
@@ -66,14 +71,12 @@ def confirm(run_id: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep running"):
             st.rerun()
-        if st.button("Cancel run", type="primary", key="confirmed"):
-            cancel(run_id)
+        if st.button("Cancel run", type="primary", key="confirmed", on_click=cancel, args=(run_id,)):
+            st.rerun()
 
 
 def cancel(run_id: str) -> None:
     try:
         backend.cancel(run_id)
-    except (ValueError, ServiceDownError) as error:
-        st.error(str(error))
-    else:
-        st.rerun()
+    except REFUSALS as error:
+        st.session_state[KEPT_ON] = classify(error).message

@@ -5,11 +5,15 @@ from typing import Any
 import streamlit as st
 
 from app import charts
-from app.format import count, percent, plain, short, size
+from app.format import MISSING, count, percent, plain, short, size
 from flows.runview import RunView
 
 SCORE = "balanced_accuracy"
-RULES = {"majority": "commonest action", "prior": "drawn by frequency", "position": "from position alone"}
+RULES = {
+    "majority": "always the commonest action",
+    "prior": "drawn by frequency",
+    "position": "from the position alone",
+}
 
 
 def show(view: RunView) -> None:
@@ -56,6 +60,11 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
         "Updates": f"{count(train['updates'])} in {train['epochs_run']} epochs, best epoch {train['best_epoch']}",
         "Model": f"{train['preset']}, {count(train['parameters'])} parameters",
         "Weights": f"{size(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}",
+        "Checkpoint": checkpoint(train["checkpoint_bytes"]),
         "Registered": f"{registered['name']} version {registered['version']}, {aliases}",
-        "Device": f"{train['device']}, {train['device_reason']}",
+        "Device": f"{train['device']}: {train['device_reason']}",
     }
+
+
+def checkpoint(size_bytes: int | None) -> str:
+    return MISSING if size_bytes is None else f"{size(size_bytes)} with the optimiser's state"

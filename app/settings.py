@@ -50,7 +50,7 @@ def recall(setting: Setting) -> None:
     """Before an input is drawn: what it held on the last visit, else the default."""
     if setting.key not in st.session_state:
         kept = st.session_state.setdefault(KEPT, {})
-        st.session_state[setting.key] = kept.get(setting.key, shown(setting.default))
+        st.session_state[setting.key] = kept.get(setting.key, shown(setting))
 
 
 def keep(setting: Setting, value: Any) -> Any:
@@ -58,9 +58,9 @@ def keep(setting: Setting, value: Any) -> Any:
     return value
 
 
-def shown(value: Any) -> Any:
-    """A number that is chosen from the samples stands as an empty input."""
-    return None if value == AUTO else value
+def shown(setting: Setting) -> Any:
+    """The default as its input holds it: a number that is chosen from the samples is an empty input."""
+    return None if setting.default == AUTO and not setting.about["choices"] else setting.default
 
 
 def draw(setting: Setting, title: str) -> Any:

@@ -25,7 +25,8 @@ li.running i { border-width: 4px; }
 li.done i, li.cached i, li.failed i, li.crashed i { background: var(--mark); }
 li.failed i, li.crashed i { border-radius: 2px; }
 b { font-weight: 600; }
-div { color: var(--st-text-color); opacity: 0.72; font-variant-numeric: tabular-nums; min-height: 1.35em; }
+small { display: block; min-height: 1.35em; font-size: inherit; font-variant-numeric: tabular-nums;
+        color: var(--st-text-color); opacity: 0.72; }
 @media (max-width: 560px) {
   ol { grid-auto-flow: row; }
   li { padding: 0 0 0.75rem 1.75rem; }
@@ -37,7 +38,7 @@ div { color: var(--st-text-color); opacity: 0.72; font-variant-numeric: tabular-
 JS = """
 export default function ({ parentElement, data }) {
   const item = ([name, state, detail]) => {
-    const [row, mark, head, word, note] = ["li", "i", "b", "span", "div"].map((tag) => document.createElement(tag));
+    const [row, mark, head, word, note] = ["li", "i", "b", "span", "small"].map((tag) => document.createElement(tag));
     row.className = state;
     if (state === "running") row.setAttribute("aria-current", "step");
     head.textContent = name + " ";

@@ -10,6 +10,7 @@ import typer
 from flows import output
 from flows.commands import data, model
 from flows.errors import BAD_INPUT, classify
+from flows.project import Project, find_project
 
 app = typer.Typer(
     name="pivotline",
@@ -43,7 +44,6 @@ def run(changes: Changes = None, data: Data = None, dataset_version: Version = N
     """Preprocess, train, evaluate, register and prune here and now, without any server."""
     import signal
 
-    from flows.project import find_project
     from flows.run import execute, plainly
     from flows.runfile import new_run_id
     from flows.summary import describe
@@ -56,8 +56,19 @@ def run(changes: Changes = None, data: Data = None, dataset_version: Version = N
         project, run_id, chosen(changes), data=data.resolve() if data else None, dataset_version=dataset_version
     )
     say(f"run {run_id} in {workspace}")
+    say(frozen(project, workspace))
     result = execute(project, workspace, plainly(say), say)
     output.show({"run_id": run_id, **result}, as_json, lambda: describe(run_id, result))
+
+
+def frozen(project: Project, workspace: Path) -> str:
+    """Which dataset the run has, and whether data.dvc names it."""
+    from dataset.versions import tracked_version
+
+    pointer, version = project.root / "data.dvc", tracked_version(workspace / "data.dvc")
+    known = pointer.is_file() and tracked_version(pointer) == version
+    hint = "" if known else ", which data.dvc does not name; the run keeps its files in the cache"
+    return f"dataset version {version[:12]}{hint}"
 
 
 @app.command()
@@ -119,7 +130,6 @@ def up(
 ) -> None:
     """Start MLflow, Prefect, the worker and the page on 127.0.0.1; Ctrl-C ends them all."""
     from flows import services
-    from flows.project import find_project
 
     services.up(find_project(), services.Ports(app=app_port, mlflow=mlflow_port, prefect=prefect_port), output.line)
 
@@ -137,6 +147,7 @@ def main() -> None:
     try:
         app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
+        print("cancelled; what was complete is kept", file=sys.stderr)
         sys.exit(130)
     except typer.TyperException as error:  # the words of the command line itself are off
         print(f"error: {error}", file=sys.stderr)

@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient
@@ -25,24 +23,28 @@ from prefect.states import Cancelled, Cancelling
 from flows import runfile, runview
 from flows.curves import read_curves
 from flows.errors import ServiceDownError
+from flows.health import Service, ask, prefect_url, services
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.workspace import create
 
+__all__ = [
+    "Accepted",
+    "Service",
+    "cancel",
+    "curves",
+    "datasets",
+    "log_tail",
+    "new_key",
+    "run",
+    "runs",
+    "services",
+    "trigger",
+]
+
 DEPLOYMENT = "pivotline/local"
-PREFECT_URL = "http://127.0.0.1:4200/api"
 ANSWER_S = 5.0
 REMEDY = "start it with `make up`"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Service:
-    """A server the stack needs, and whether it answers."""
-
-    name: str
-    url: str
-    up: bool
-    detail: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,29 +54,6 @@ class Accepted:
     run_id: str
     flow_run_id: str
     place: int
-
-
-def prefect_url() -> str:
-    return os.environ.get("PREFECT_API_URL") or PREFECT_URL
-
-
-def services() -> list[Service]:
-    """Every server this process was told of, asked for its health within a second or so."""
-    mlflow = os.environ.get("MLFLOW_TRACKING_URI", "")
-    found = [ask("Prefect", prefect_url(), f"{prefect_url()}/health")]
-    if mlflow.startswith("http"):
-        found.append(ask("MLflow", mlflow, f"{mlflow}/health"))
-    return found
-
-
-def ask(name: str, url: str, health: str) -> Service:
-    try:
-        with urlopen(health, timeout=1.5) as answer:
-            return Service(name=name, url=url, up=answer.status == 200, detail="answers")
-    except HTTPError as error:
-        return Service(name=name, url=url, up=False, detail=f"answers with status {error.code}")
-    except (URLError, OSError):
-        return Service(name=name, url=url, up=False, detail=f"does not answer at {url}")
 
 
 @contextmanager

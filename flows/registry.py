@@ -1,5 +1,6 @@
 """Registered versions: one a run, from code and safetensors, with the aliases `candidate` and `champion`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -16,9 +17,10 @@ from mlflow.types import ColSpec, Schema, TensorSpec
 
 from flows.project import Project
 from flows.reports import read_report
-from flows.tracking import RUN_TAG
+from flows.tracking import DATASET_TAG, RUN_TAG
 
 SCORE = "balanced_accuracy"
+SIMULATED_TAG = "pivotline.simulated"
 REQUIREMENTS = ("torch", "safetensors", "numpy", "pandas", "mlflow")
 
 
@@ -37,33 +39,31 @@ def register(
 ) -> Registered:
     """Registers the run's model once: a second call finds the version by the run's tag.
 
-    The alias `candidate` moves to it; `champion` too when there is none, or its score on its test split is better.
+    The alias `candidate` moves to it; `champion` too when there is none or `outranks` says so.
     """
-    name = record["params"]["register"]["name"]
-    scores = read_report(workspace / "artifacts" / "evaluation.json")
+    name, tags = record["params"]["register"]["name"], version_tags(workspace, record)
     with FileLock(project.locks / "registry.lock"):
         version = find_version(tracking, name, record["run_id"])
         if version is None:
-            version = create_version(tracking, name, mlflow_run_id, workspace, record, scores[SCORE])
+            version = int(mlflow.register_model(log_version(mlflow_run_id, workspace), name, tags=tags).version)
         tracking.set_registered_model_alias(name, "candidate", str(version))
-        reason = promote(tracking, name, version, scores[SCORE])
+        reason = promote(tracking, name, version, tags)
         aliases = tuple(sorted(tracking.get_model_version(name, str(version)).aliases))
     return Registered(name=name, version=version, aliases=aliases, champion=reason)
+
+
+def version_tags(workspace: Path, record: dict[str, Any]) -> dict[str, str]:
+    """What a version says of itself; a score that could not be computed is absent."""
+    score = read_report(workspace / "artifacts" / "evaluation.json")[SCORE]
+    simulated = read_report(workspace / "artifacts" / "samples.json")["simulated"]
+    tags = {RUN_TAG: record["run_id"], DATASET_TAG: record["dataset_version"], SIMULATED_TAG: str(simulated).lower()}
+    return tags if score is None else tags | {SCORE: repr(score)}
 
 
 def find_version(tracking: MlflowClient, name: str, run_id: str) -> int | None:
     found = tracking.search_model_versions(f"name = '{name}'")
     numbers = [int(version.version) for version in found if version.tags.get(RUN_TAG) == run_id]
     return min(numbers, default=None)
-
-
-def create_version(
-    tracking: MlflowClient, name: str, mlflow_run_id: str, workspace: Path, record: dict[str, Any], score: float | None
-) -> int:
-    tags = {RUN_TAG: record["run_id"], "pivotline.dataset_version": record["dataset_version"]}
-    if score is not None:
-        tags[SCORE] = repr(score)
-    return int(mlflow.register_model(log_version(mlflow_run_id, workspace), name, tags=tags).version)
 
 
 def log_version(mlflow_run_id: str, workspace: Path) -> str:
@@ -100,19 +100,27 @@ def signature(workspace: Path) -> ModelSignature:
     return ModelSignature(inputs=Schema(specs))
 
 
-def promote(tracking: MlflowClient, name: str, version: int, score: float | None) -> str:
+def promote(tracking: MlflowClient, name: str, version: int, tags: Mapping[str, str]) -> str:
     """Moves `champion` to `version` when it may be; returns the reason in words."""
     try:
         champion = tracking.get_model_version_by_alias(name, "champion")
     except MlflowException:
         champion = None
-    if champion is None:
-        tracking.set_registered_model_alias(name, "champion", str(version))
-        return "there was no champion"
-    if int(champion.version) == version:
+    if champion and int(champion.version) == version:
         return "it is the champion already"
-    held = champion.tags.get(SCORE)
-    if score is not None and (held is None or score > float(held)):
+    better, reason = (
+        outranks(tags, champion.tags, int(champion.version)) if champion else (True, "there was no champion")
+    )
+    if better:
         tracking.set_registered_model_alias(name, "champion", str(version))
-        return f"better than version {champion.version}"
-    return f"not better than version {champion.version}"
+    return reason
+
+
+def outranks(tags: Mapping[str, str], held: Mapping[str, str], holder: int) -> tuple[bool, str]:
+    """Whether a version comes before the champion: real data before simulated, then the better score."""
+    simulated, holder_simulated = (entry.get(SIMULATED_TAG) == "true" for entry in (tags, held))
+    if simulated != holder_simulated:
+        return holder_simulated, f"version {holder} was trained on {'simulated' if holder_simulated else 'real'} data"
+    if SCORE in tags and (SCORE not in held or float(tags[SCORE]) > float(held[SCORE])):
+        return True, f"better than version {holder}"
+    return False, f"not better than version {holder}"

@@ -64,13 +64,11 @@ def percent(value: float | None) -> str:
 
 def describe(run_id: str, found: dict[str, Any]) -> list[str]:
     """The summary a run ends with."""
-    name = found["registered"]["name"]
-    serve = f"mlflow models serve -m models:/{name}@candidate --env-manager local"
     hints = [
         ("  make up", "the page, MLflow and Prefect on this machine"),
+        ("  . .venv/bin/activate", "so that the commands below are found"),
         ("  pivotline run --set train.seed=8", "the same with another seed"),
         (f"  pivotline status {run_id}", "this run again"),
-        (f"  {serve}", "answers over HTTP"),
     ]
     return ["", *table([*data_rows(found), *model_rows(found), *score_rows(found)]), "", "What next:", *table(hints)]
 
@@ -97,7 +95,7 @@ def model_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Model", f"{title(train['kind'], train['preset'])}, {train['parameters']:,} parameters"),
         ("Weights", f"{size_text(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
         ("Checkpoint", f"{size_text(train['checkpoint_bytes'])} with the optimiser's state"),
-        ("Device", f"{train['device']}, {train['device_reason']}"),
+        ("Device", f"{train['device']}: {train['device_reason']}"),
     ]
 
 

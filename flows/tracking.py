@@ -22,6 +22,7 @@ from flows.project import Project
 
 EXPERIMENT = "pivotline"
 RUN_TAG = "pivotline.run_id"
+DATASET_TAG = "pivotline.dataset_version"
 BATCH = 1000  # metrics a call, the most that MLflow takes
 EVERY_S = 2.0
 FLUSH_S = 10.0  # the longest a finished run waits for its last points
@@ -117,7 +118,7 @@ class Recorder:
         if run is None:
             experiment = tracking.get_experiment_by_name(EXPERIMENT)
             assert experiment is not None
-            tags = {RUN_TAG: run_id, "pivotline.dataset_version": self.record["dataset_version"]}
+            tags = {RUN_TAG: run_id, DATASET_TAG: self.record["dataset_version"]}
             run = tracking.create_run(experiment.experiment_id, run_name=run_id, tags=tags)
             tracking.log_batch(run.info.run_id, params=list(flat_params(self.record["params"])))
         else:

@@ -17,7 +17,9 @@ from flows.progress import duration
 from flows.reports import write_report
 from model.batches import auto_size, updates
 from model.checkpoint import latest
+from model.kinds import NetworkConfig
 from model.presets import fitted
+from model.size import size
 from model.trainer import FitResult, fit
 from model.weights import save_model
 
@@ -36,13 +38,13 @@ def main() -> None:
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
     for warning in done.warnings:
         print(f"note: {warning}", flush=True)
-    write_report(OUT / "train.json", report(params, an_epoch, done))
+    write_report(OUT / "train.json", report(params, config, an_epoch, done))
 
 
 def updates_per_epoch(params: Params, samples: dict[str, np.ndarray]) -> int:
     count = int((samples["split"] == 0).sum())
-    size = params.train.batch_size
-    return updates(count, auto_size(count) if isinstance(size, str) else size)
+    wanted = params.train.batch_size
+    return updates(count, auto_size(count) if isinstance(wanted, str) else wanted)
 
 
 @contextmanager
@@ -89,12 +91,12 @@ def score(row: dict[str, Any]) -> str:
     return "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
 
 
-def report(params: Params, an_epoch: int, done: FitResult) -> dict[str, Any]:
+def report(params: Params, config: NetworkConfig, an_epoch: int, done: FitResult) -> dict[str, Any]:
     """What train.json says of the training. Times and peaks are measured and differ from run to run."""
     return {
         "kind": params.model.kind,
         "preset": params.model.preset,
-        "parameters": sum(tensor.numel() for tensor in done.weights.values()),
+        "parameters": size(config).parameters,
         "updates_per_epoch": an_epoch,
         "updates": done.steps,
         "batch_size": done.batch_size,
@@ -102,7 +104,7 @@ def report(params: Params, an_epoch: int, done: FitResult) -> dict[str, Any]:
         "best_epoch": done.best_epoch,
         "best_step": done.best_step,
         "ended": done.ended,
-        "device": done.device.name,
+        "device": f"{done.device.kind} ({done.device.name})",
         "device_reason": done.device.why,
         "threads": done.threads,
         "cpu_capability": done.cpu_capability,

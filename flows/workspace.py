@@ -101,7 +101,7 @@ def freeze_data(project: Project, workspace: Path, data: Path | None, dataset_ve
             return
         if dataset_version:
             raise ValueError(
-                f"dataset version {dataset_version}: its files are not in the cache; `dvc pull data.dvc` may bring them"
+                f"dataset version {dataset_version}: its files are not in the cache; `dvc pull data` may bring them"
             )
         (workspace / "data.dvc").unlink()
     folder = data or project.root / "data"
@@ -115,7 +115,7 @@ def current_pointer(project: Project, data: Path | None) -> Path | None:
     folder = data or project.root / "data"
     if not folder.is_dir():
         hint = (
-            "run `dvc pull data.dvc` for the sample dataset, or `pivotline data import`"
+            "run `dvc pull data` for the sample dataset, or `pivotline data import`"
             if data is None
             else "expected a data folder"
         )

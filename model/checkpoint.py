@@ -117,10 +117,12 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Tensor] | None, dict[
 
 
 def delete(path: Path) -> None:
-    """Remove a checkpoint; its manifest goes first, so half a removal is never listed."""
-    if (path / MANIFEST).exists() and not path.is_symlink():
-        files.remove(path / MANIFEST)
-    files.remove_folder(path)
+    """Remove a checkpoint, or a link to one; it loses its name first, so half a removal is never listed."""
+    hidden = path.with_name(f"{HIDDEN}removed-{path.name}")
+    if hidden.exists():
+        files.remove_folder(hidden)
+    files.rename(path, hidden)
+    files.remove_folder(hidden)
 
 
 def _publish(hidden: Path, final: Path) -> Path:

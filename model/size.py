@@ -14,7 +14,7 @@ CHECKPOINT_BYTES = 12  # a parameter: its value and the two moments of AdamW, in
 TRAINING_BYTES = 16  # a parameter: the same and its gradient
 
 # Parts that are told apart further, and by which word of a parameter's name: all layers share their rows.
-GROUPED = {"context": 1, "heads": 1, "cross": 2, "layers": 2, "convolutions": 1}
+GROUPED = {"context": 1, "heads": 1, "layers": 2, "convolutions": 1}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -35,7 +35,7 @@ def copy_project(target: Path, changes: dict | None = None) -> Project:
     write_params(target / "params.yaml", change(change(Params(), SMALL), changes or {}))
     (target / ".gitignore").write_text("/data\n/state\n/artifacts\n/checkpoints\n", encoding="utf-8")
     subprocess.run(["git", "init", "--quiet"], cwd=target, check=True)
-    subprocess.run([sys.executable, "-m", "dvc", "pull", "--quiet", "data.dvc"], cwd=target, check=True)
+    subprocess.run([sys.executable, "-m", "dvc", "pull", "--quiet", "data"], cwd=target, check=True)
     return Project(root=target, state=target / "state")
 
 

@@ -5,11 +5,14 @@ from typing import Any
 import streamlit as st
 
 from app import backend, charts
-from app.format import MISSING, apart, count, percent, size
+from app.format import MISSING, apart, count, percent, several, size
 from model.presets import preset
-from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Size
+from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Row, Size
 
 PRESETS = ("lite", "base", "wide", "legacy")
+SHAPE = st.column_config.TextColumn(width=170)
+TABLE_HEIGHT = 282  # a row cut in half says that there are more
+SEEN = 0.01  # share below which a bar is a hair
 
 
 def page() -> None:
@@ -39,27 +42,35 @@ def verdict(counted: Size) -> str:
 
 def components(counted: Size) -> None:
     rows = sorted(counted.rows, key=lambda row: row.count, reverse=True)
-    names = [row.component.capitalize() for row in rows]
-    bars = [
-        (name, row.count, f"{count(row.count)} · {percent(row.share)}") for name, row in zip(names, rows, strict=True)
-    ]
+    bars = shares(rows)
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Where the parameters are**")
-        st.echarts_chart(charts.hbar(bars), height=20 + 25 * len(bars), key="bars", alt="Parameters by component")
+        st.echarts_chart(charts.hbar(bars), height=16 + 28 * len(bars), key="bars", alt="Parameters by component")
     with right:
         st.markdown("**Component by component**")
         st.dataframe(
             {
-                "Component": names,
+                "Component": [row.component.capitalize() for row in rows],
                 "Shape": [row.shape for row in rows],
                 "Parameters": [count(row.count) for row in rows],
                 "Share": [percent(row.share) for row in rows],
                 "FP32": [size(row.bytes) for row in rows],
             },
             hide_index=True,
-            column_config=right_aligned("Parameters", "Share", "FP32"),
+            column_config={"Shape": st.column_config.TextColumn(width=170)}
+            | right_aligned("Parameters", "Share", "FP32"),
+            height=TABLE_HEIGHT,
         )
+
+
+def shares(rows: list[Row]) -> list[tuple[str, int, str]]:
+    """A bar a component; those too small to see as a bar stand together in the last."""
+    large = [(row.component.capitalize(), row.count) for row in rows if row.share >= SEEN]
+    small = [row.count for row in rows if row.share < SEEN]
+    bars = [*large, (several(len(small), "smaller part"), sum(small))] if small else large
+    total = sum(row.count for row in rows)
+    return [(name, number, f"{count(number)} · {percent(number / total)}") for name, number in bars]
 
 
 def presets(sizes: dict[str, Size]) -> None:

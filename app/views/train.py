@@ -6,13 +6,14 @@ from typing import Any
 import streamlit as st
 
 from app import backend, health, live, orders
-from app.format import MISSING, count, plain, several, short, size
-from app.settings import AUTO, Setting, applied, ask, changes, keep, recall, settings
-from flows.params import Params, as_dict, model_config
+from app.format import MISSING, count, plain, short, size
+from app.settings import Setting, applied, ask, changes, keep, recall, settings
+from flows.params import Params, model_config
 from model.size import CHECKPOINT_BYTES
 
 PRESETS = ("lite", "base", "wide")  # legacy is there to be counted, not to be trained
 OPEN = ("model.preset", "train.epochs", "train.batch_size", "train.precision", "train.checkpointing", "train.seed")
+FOLD_HEIGHT = 330  # so that Start stays in sight of an open fold
 SECTIONS = {"preprocess": "Samples", "model": "Model", "train": "Training"}
 
 
@@ -51,7 +52,7 @@ def inputs(known: Mapping[str, Setting]) -> tuple[dict[str, Any], str | None]:
     with st.grid(3, min_column_width=100):
         for key in ("train.epochs", "train.batch_size", "train.precision"):
             values[key] = ask(known[key])
-    with st.grid(2, min_column_width=160, vertical_alignment="center"):
+    with st.grid(2, min_column_width=190, vertical_alignment="bottom"):
         values["train.seed"] = ask(known["train.seed"])
         values["train.checkpointing"] = ask(known["train.checkpointing"], title="Gradient checkpointing")
     return values | folded({key: entry for key, entry in known.items() if key not in OPEN}), dataset
@@ -84,11 +85,13 @@ def dataset_input() -> str | None:
 
 def folded(known: Mapping[str, Setting]) -> dict[str, Any]:
     """The other settings, folded; how many are changed stands on the fold."""
-    kept = {key: st.session_state.get(key, entry.default) for key, entry in known.items()}
-    differing = sum(kept[key] != known[key].default for key in known)
+    for entry in known.values():
+        recall(entry)
+    differing = sum(st.session_state[key] != entry.default for key, entry in known.items())
     words = f"{differing} of {len(known)} changed" if differing else f"{len(known)} at their defaults"
     values = {}
-    with st.expander(f"Advanced settings: {words}", key="advanced"):
+    fold = st.expander(f"Advanced settings: {words}", key="advanced")
+    with fold.container(height=FOLD_HEIGHT, border=False):
         for section, title in SECTIONS.items():
             st.markdown(f"**{title}**")
             with st.grid(2, min_column_width=150):
@@ -119,22 +122,24 @@ def facts(params: Params, dataset: str | None) -> None:
     """What follows from the settings; counted where it can be, else with the reason why not."""
     counted = backend.size(model_config(params))
     rows = {
-        "Parameters": f"{count(counted.parameters)} counted",
         "Updates": updates(params, dataset),
         "Checkpoint": f"{size(counted.checkpoint_bytes)} on disk predicted, at {CHECKPOINT_BYTES} bytes a parameter",
         "Device": device(params.train.device),
     }
-    st.markdown(f"**{params.model.preset}** as set")
+    st.markdown(f"**{count(counted.parameters)} parameters** counted for {params.model.preset}")
     st.table(rows, border="horizontal")
 
 
 def updates(params: Params, dataset: str | None) -> str:
-    samples = backend.train_samples(dataset or "", as_dict(params)["preprocess"])
+    try:
+        samples = backend.train_samples(dataset or "", params.preprocess)
+    except ValueError as error:
+        return f"{MISSING} {plain(error)}"
     if samples is None:
         return f"{MISSING} no earlier run made samples of this dataset with these settings"
-    if params.train.batch_size == AUTO:
-        return f"{MISSING} the batch size is chosen from {several(samples, 'training sample')}"
-    an_epoch = -(-samples // int(params.train.batch_size))
+    if not samples:
+        return f"{MISSING} there are no training samples"
+    an_epoch = backend.updates(samples, params.train.batch_size)
     return f"{count(an_epoch)} an epoch, {count(an_epoch * params.train.epochs)} in all, at most"
 
 

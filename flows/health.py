@@ -1,0 +1,42 @@
+"""Which servers answer: asked for their health, with a time limit, without any of their libraries."""
+
+import os
+from dataclasses import dataclass
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+PREFECT_URL = "http://127.0.0.1:4200/api"
+ASK_S = 1.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Service:
+    """A server the stack needs, and whether it answers."""
+
+    name: str
+    url: str
+    up: bool
+    detail: str
+
+
+def prefect_url() -> str:
+    return os.environ.get("PREFECT_API_URL") or PREFECT_URL
+
+
+def services() -> list[Service]:
+    """Every server this process was told of, asked for its health within a second or so."""
+    mlflow = os.environ.get("MLFLOW_TRACKING_URI", "")
+    found = [ask("Prefect", prefect_url(), f"{prefect_url()}/health")]
+    if mlflow.startswith("http"):
+        found.append(ask("MLflow", mlflow, f"{mlflow}/health"))
+    return found
+
+
+def ask(name: str, url: str, health: str) -> Service:
+    try:
+        with urlopen(health, timeout=ASK_S) as answer:
+            return Service(name=name, url=url, up=answer.status == 200, detail="answers")
+    except HTTPError as error:
+        return Service(name=name, url=url, up=False, detail=f"answers with status {error.code}")
+    except (URLError, OSError):
+        return Service(name=name, url=url, up=False, detail=f"does not answer at {url}")

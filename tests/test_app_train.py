@@ -1,0 +1,266 @@
+"""The Train view: its form, its orders, what it says of services and runs. The server is a stand-in."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from checkout import ROOT
+from run_views import VERSION, dataset, done_view, run_view, service
+from streamlit.testing.v1 import AppTest
+
+from app import backend, orders, outcome
+from flows import control, summary
+from flows.control import Accepted
+from flows.errors import ServiceDownError
+from flows.runview import RunView
+
+VIEW = ROOT / "app" / "views" / "train.py"
+HOSTILE = "<img src=x onerror=alert(1)> **loud** [a](javascript:alert(1)) :red[x]"
+
+
+class Server:
+    """What stands in for the server: it remembers what it was asked, once for each key as the real one does."""
+
+    def __init__(self) -> None:
+        self.views: list[RunView] = []
+        self.down: set[str] = set()
+        self.asked: dict[str, tuple[dict[str, Any], str | None]] = {}
+        self.refusal: Exception | None = None
+
+    def start(self, changes: dict[str, Any], version: str | None, key: str) -> Accepted:
+        if self.refusal:
+            raise self.refusal
+        self.asked[key] = (changes, version)
+        self.views.insert(0, run_view(len(self.asked), "queued", run_id=key, place=1))
+        return Accepted(run_id=key, flow_run_id="f", place=1)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    found = Server()
+    plan: dict[str, Callable[..., Any]] = {
+        "services": lambda: [service(name, up=name not in found.down) for name in ("Prefect", "MLflow")],
+        "runs": lambda: found.views,
+        "run": lambda run_id: next(view for view in found.views if view.run_id == run_id),
+        "datasets": lambda: [dataset(samples=255)],
+        "count_samples": lambda version, preprocess: 180,
+        "start": found.start,
+        "log_tail": lambda run_id, lines: ["epoch 1 of 2"],
+        "curves": lambda run_id: {"train": [], "validation": []},
+    }
+    for name, function in plan.items():
+        monkeypatch.setattr(backend, name, function)
+    return found
+
+
+def opened(run: str = "") -> AppTest:
+    page = AppTest.from_file(VIEW, default_timeout=60)
+    if run:
+        page.query_params["run"] = run
+    return page.run()
+
+
+def said(page: AppTest) -> str:
+    """All Markdown of the page."""
+    kinds = (page.markdown, page.caption, page.info, page.error, page.warning)
+    return "\n".join(entry.value for kind in kinds for entry in kind)
+
+
+def test_the_form_starts_a_run_with_what_was_changed_and_no_more(server: Server) -> None:
+    page = opened()
+    assert not page.exception
+    page.number_input(key="train.epochs").set_value(2)
+    page.number_input(key="preprocess.seq_len").set_value(40)
+    page.toggle(key="train.checkpointing").set_value(False)
+    page.button(key="start").click().run()
+    expected = {"train": {"epochs": 2, "checkpointing": False}, "preprocess": {"seq_len": 40}}
+    assert list(server.asked.values()) == [(expected, VERSION)]
+    assert page.query_params["run"] == next(iter(server.asked))
+    assert "is queued in place 1" in page.info[0].value
+
+
+def test_the_fold_counts_what_is_changed_in_it(server: Server) -> None:
+    page = opened()
+    assert page.expander[0].label == "Advanced settings: 30 at their defaults"
+    page.number_input(key="train.epochs").set_value(2)
+    page.number_input(key="train.learning_rate").set_value(0.001).run()
+    assert page.expander[0].label == "Advanced settings: 1 of 30 changed"
+
+
+def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
+    page = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
+    page.number_input(key="train.learning_rate").set_value(0.001).run()
+    page.switch_page("views/size.py").run()
+    page.switch_page("views/train.py").run()
+    assert not page.exception
+    assert page.expander[0].label == "Advanced settings: 1 of 30 changed"
+    assert page.number_input(key="train.learning_rate").value == 0.001
+
+
+def test_an_emptied_batch_size_is_chosen_from_the_samples(server: Server) -> None:
+    page = opened()
+    page.number_input(key="train.batch_size").set_value(None)
+    page.button(key="start").click().run()
+    assert [changes for changes, _ in server.asked.values()] == [{"train": {"batch_size": "auto"}}]
+
+
+def test_a_double_click_starts_one_run(server: Server) -> None:
+    page = opened()
+    button = page.button(key="start")
+    button.click()
+    button.click().run()
+    assert len(server.asked) == 1
+
+
+def test_a_late_press_of_a_button_whose_run_is_accepted_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders.st, "session_state", {orders.KEY: "the next"})
+    orders.press("the accepted")
+    assert not orders.sending()
+    orders.press("the next")
+    assert orders.sending()
+
+
+def test_settings_that_do_not_fit_together_are_said_and_not_started(server: Server) -> None:
+    page = opened()
+    page.number_input(key="preprocess.train_fraction").set_value(0.9)
+    page.number_input(key="preprocess.validation_fraction").set_value(0.5).run()
+    assert "are 1\\.4 together, expected below 1" in page.error[0].value
+    assert page.button(key="start").disabled
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        ValueError("no *such* dataset"),
+        ServiceDownError("no worker has served it yet"),
+        OSError(28, "No space left on device", "state"),
+    ],
+)
+def test_a_refused_run_is_said_and_can_be_tried_again(server: Server, refusal: Exception) -> None:
+    server.refusal = refusal
+    page = opened()
+    page.button(key="start").click().run()
+    assert len(page.error) == 1
+    assert not page.button(key="start").disabled
+    server.refusal = None
+    page.button(key="start").click().run()
+    assert len(server.asked) == 1
+    assert not page.error
+
+
+def test_a_refused_run_and_a_changed_one_have_different_keys(server: Server) -> None:
+    server.refusal = ServiceDownError("Prefect does not answer")
+    page = opened()
+    page.button(key="start").click().run()
+    refused = page.session_state[orders.KEY]
+    page.number_input(key="train.seed").set_value(8).run()
+    assert page.session_state[orders.KEY] != refused
+    assert not page.error
+
+
+@pytest.mark.parametrize(("name", "stops"), [("Prefect", True), ("MLflow", False)])
+def test_a_service_that_is_down_is_named_with_its_address_and_the_remedy(
+    server: Server, name: str, stops: bool
+) -> None:
+    server.down = {name}
+    server.views = [run_view(1, "running")]
+    page = opened()
+    assert not page.exception
+    assert page.warning[0].value.startswith(f"{name} does not answer at 127\\.0\\.0\\.1\\:4200")
+    assert "`make up`" in page.warning[0].value
+    assert page.button(key="start").disabled is stops
+    assert page.button(key="cancel").disabled is stops
+
+
+def test_a_run_in_the_address_is_shown_and_an_unknown_one_is_said(server: Server) -> None:
+    server.views = [run_view(2, "running"), done_view(1)]
+    page = opened(server.views[1].run_id)
+    assert "81.2 % balanced accuracy on 40 test samples" in said(page)
+    assert "from the position alone, reaches 45.0 %" in said(page)
+
+
+def test_an_unknown_run_in_the_address_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(run_id: str) -> RunView:
+        raise ValueError(f"run {run_id}: not known here")
+
+    monkeypatch.setattr(backend, "run", unknown)
+    page = opened(HOSTILE)
+    assert not page.exception
+    assert "not known here" in page.warning[0].value
+
+
+def test_the_running_run_can_be_cancelled_after_a_question(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(backend, "cancel", lambda run_id: ended.append(run_id) or "asked")
+    server.views = [run_view(1, "running")]
+    page = opened()
+    page.button(key="cancel").click().run()
+    assert not ended
+    page.button(key="confirmed").click().run()
+    assert ended == [server.views[0].run_id]
+
+
+def test_updates_are_those_of_a_run_with_the_same_samples_else_counted(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "count_samples", lambda version, preprocess: 51 * preprocess.holds_per_trade)
+    server.views = [done_view(1)]
+    page = opened()
+    assert "36 an epoch, 288 in all" in str(page.table[0].value)
+    page.number_input(key="preprocess.holds_per_trade").set_value(3).run()
+    assert "31 an epoch" in str(page.table[0].value)
+    page.number_input(key="train.batch_size").set_value(None).run()
+    assert "31 an epoch" in str(page.table[0].value)
+
+
+def test_what_is_wrong_with_the_data_stands_where_updates_would(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def invalid(version: str, preprocess: Any) -> int:
+        raise ValueError("data/annotations.csv row 27: side is 'up', expected long or short")
+
+    monkeypatch.setattr(backend, "count_samples", invalid)
+    page = opened()
+    assert not page.exception
+    assert "row 27" in str(page.table[0].value)
+
+
+@pytest.mark.parametrize(("current", "asked"), [(True, None), (False, VERSION)])
+def test_only_a_version_that_is_not_in_data_is_asked_for_by_name(
+    monkeypatch: pytest.MonkeyPatch, current: bool, asked: str | None
+) -> None:
+    orders_sent: list[Any] = []
+    monkeypatch.setattr(control, "datasets", lambda: [replace(dataset(), current=current)])
+    monkeypatch.setattr(control, "trigger", lambda *order: orders_sent.append(order))
+    backend.start({}, VERSION, "key")
+    assert orders_sent == [({}, asked, "key")]
+
+
+def test_the_shown_run_goes_into_the_address(server: Server) -> None:
+    server.views = [run_view(3, "queued"), run_view(2, "running"), done_view(1)]
+    assert opened().query_params["run"] == server.views[1].run_id
+
+
+def test_the_result_reads_as_on_the_command_line() -> None:
+    assert outcome.RULES == summary.RULES
+    found = done_view(1).result or {}
+    told = dict([*summary.data_rows(found), *summary.model_rows(found), *summary.score_rows(found)])
+    shown = outcome.facts(found)
+    assert set(shown) <= set(told)
+    assert [told[name] for name in ("Model", "Weights", "Checkpoint", "Device")] == [
+        shown[name] for name in ("Model", "Weights", "Checkpoint", "Device")
+    ]
+
+
+def test_hostile_text_is_shown_as_text(server: Server) -> None:
+    failed = run_view(2, "failed", message=HOSTILE, dataset_version=HOSTILE)
+    server.views = [failed, done_view(1, dataset_name=HOSTILE)]
+    for view in server.views:
+        page = opened(view.run_id)
+        assert not page.exception
+        shown = said(page) + str([table.value.to_dict() for table in page.table])
+        assert "img src" in shown
+        assert not re.search(r"(?<!\\)(<img|\*loud|\[a|\]\(|:red\[)", shown)
+    assert HOSTILE[:7] in page.dataframe[-1].value["Dataset"].tolist()

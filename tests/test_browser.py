@@ -1,0 +1,155 @@
+"""A run from the page's form to its result, in Chromium, on the real stack: the page shows what the server knows."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from checkout import copy_project
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from test_doors import environment, free_port
+
+CHROMIUM = Path("/usr/bin/chromium")
+QUIET = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+RUN_MS = 300_000
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page of a stack of its own; one SIGINT ends the stack, and nothing of it is left."""
+    project = copy_project(tmp_path_factory.mktemp("browser") / "project", {"train": {"batch_size": 5}})
+    ports = {name: free_port() for name in ("app", "mlflow", "prefect")}
+    options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", "up", *options],
+        cwd=project.root,
+        env=environment(project),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    with process.stdout as lines:
+        try:
+            assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
+            yield f"http://127.0.0.1:{ports['app']}/"
+        finally:
+            below = psutil.Process(process.pid).children(recursive=True)
+            process.send_signal(signal.SIGINT)
+            code = process.wait(60)
+    assert code == 0
+    _, alive = psutil.wait_procs(below, timeout=5)
+    assert not alive
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=str(CHROMIUM), args=QUIET.split())
+        yield found
+        found.close()
+
+
+def opened(context: BrowserContext, address: str, complaints: list[str]) -> Page:
+    """The page in a new tab; what goes wrong in it is written down."""
+
+    def complain(message: ConsoleMessage) -> None:
+        probing = "/_stcore/" in message.location.get("url", "")  # Streamlit looks for its own base path
+        if message.type == "error" and not probing:
+            complaints.append(message.text)
+
+    page = context.new_page()
+    page.on("console", complain)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.set_default_timeout(60_000)
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible(timeout=60_000)
+    return page
+
+
+def fill(page: Page, label: str, value: str) -> None:
+    field = page.get_by_role("spinbutton", name=label, exact=True)
+    field.fill(value)
+    field.press("Tab")
+    expect(field).to_have_value(value)
+
+
+def seen(page: Page, name: str) -> bytes:
+    """How a chart looks now."""
+    return page.locator(f".st-key-{name} canvas").first.screenshot()
+
+
+def wait_for_change(page: Page, name: str, before: bytes) -> None:
+    deadline = time.monotonic() + 60
+    while seen(page, name) == before:
+        assert time.monotonic() < deadline, f"{name} did not change"
+        page.wait_for_timeout(500)
+
+
+def test_a_run_is_started_followed_and_read_from_the_page(browser: Browser, address: str) -> None:
+    complaints: list[str] = []
+    first = browser.new_context(viewport={"width": 1280, "height": 1600})
+    page = opened(first, address, complaints)
+    page.get_by_role("radio", name="lite").click()
+    fill(page, "Epochs", "3")
+    page.get_by_text("Advanced settings").click()
+    fill(page, "Sequence length (bars)", "20")
+    page.get_by_role("button", name="Start training").dblclick()
+    page.wait_for_url(re.compile(r"\?run=\d{8}-\d{6}-[0-9a-f]{6}$"))
+    run_id = page.url.rpartition("=")[2]
+
+    expect(page.get_by_role("heading", name="Running now")).to_be_visible(timeout=RUN_MS)
+    expect(page.get_by_text(re.compile(r"epoch \d of 3"))).to_be_visible(timeout=RUN_MS)
+    wait_for_change(page, "loss", seen(page, "loss"))
+
+    page.reload()
+    second = browser.new_context(viewport={"width": 390, "height": 844})
+    other = opened(second, page.url, complaints)
+    for view in (page, other):
+        expect(view.get_by_text(run_id).first).to_be_visible()
+
+    for view in (page, other):
+        expect(view.get_by_text(re.compile("balanced accuracy on .* test samples"))).to_be_visible(timeout=RUN_MS)
+        expect(view.get_by_text("pivotline version 1")).to_be_visible()
+    assert not complaints
+    first.close()
+    second.close()
+
+
+def test_a_queued_run_is_taken_out_of_the_queue(browser: Browser, address: str) -> None:
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    page = opened(context, address, complaints)
+    fill(page, "Epochs", "500")
+    page.get_by_role("button", name="Start training").click()
+    page.wait_for_url(re.compile(r"\?run="))
+    page.get_by_role("button", name="Cancel run").click()
+    page.wait_for_timeout(3000)  # the live part is drawn again meanwhile; the question must stay
+    page.get_by_role("dialog").get_by_role("button", name="Cancel run").click()
+    expect(page.locator(".stMarkdownBadge", has_text="cancelled")).to_be_visible(timeout=60_000)
+    assert not complaints
+    context.close()
+
+
+def test_hostile_text_in_the_address_runs_nothing(browser: Browser, address: str) -> None:
+    complaints: list[str] = []
+    context = browser.new_context()
+    page = opened(context, f"{address}?run=<img src=x onerror=alert(1)>", complaints)
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    expect(page.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
+    page.wait_for_timeout(500)
+    assert not complaints
+    context.close()
