@@ -65,12 +65,8 @@ class RunView:
 
     @property
     def name(self) -> str:
-        return f"{self.network} on {self.dataset_version[:7]}"
-
-    @property
-    def network(self) -> str:
-        """The network in words, such as `base` or `cnn base`."""
-        return title(self.params["model"]["kind"], self.params["model"]["preset"])
+        model = self.params["model"]
+        return f"{title(model['kind'], model['preset'])} on {self.dataset_version[:7]}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -122,7 +122,7 @@ def status_lines(services: "Sequence[Service]", views: "Sequence[RunView]") -> l
             (
                 entry.run_id,
                 state_word(entry),
-                entry.network,
+                title(entry.params["model"]["kind"], entry.params["model"]["preset"]),
                 entry.dataset_version[:7],
                 score_of(entry),
             )
