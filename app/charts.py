@@ -12,6 +12,7 @@ HAIR = "rgba(128,138,150,0.18)"
 RULE = "rgba(128,138,150,0.4)"
 MOST_POINTS = 2000  # a longer curve is thinned here: nobody sees more on a screen
 SMALL = 11
+SMOOTH = 40  # a curve as long as this is smoothed by half; a longer one more
 
 
 def base(grid: Option, **parts: Any) -> Option:
@@ -92,7 +93,7 @@ def line(name: str, points: Sequence[Point], width: float = 1.5, **more: Any) ->
 def rule(value: float, text: str, axis: str) -> Option:
     """A dotted reference line with its name, for a series' `markLine`."""
     label = {"formatter": text, "color": MUTED, "fontSize": SMALL}
-    label["position"] = "insideStartTop" if axis == "yAxis" else "start"
+    label["position"] = "insideStartTop" if axis == "yAxis" else "start"  # names run downwards: their start is the top
     style = {"color": MUTED, "type": [2, 3], "width": 1}
     return {"silent": True, "symbol": "none", "data": [{axis: value, "label": label, "lineStyle": style}]}
 
@@ -103,7 +104,7 @@ def curves(name: str, series: Sequence[Option], last_step: float | None, **y: An
     return base(
         {"right": 76},
         xAxis=bottom_axis("update", min=0, **({"max": last_step} if last_step else {})),
-        yAxis=value_axis(name, **y),
+        yAxis=value_axis(name, boundaryGap=["6%", "6%"], **y),
         tooltip={
             "trigger": "axis",
             "confine": True,
@@ -147,8 +148,9 @@ def thinned(points: Sequence[Point]) -> Sequence[Point]:
     return [*kept, points[-1]] if points and (len(points) - 1) % stride else kept
 
 
-def smoothed(points: Sequence[Point], keep: float = 0.9) -> list[Point]:
-    """The exponential mean of a noisy curve."""
+def smoothed(points: Sequence[Point], whole: float) -> list[Point]:
+    """The exponential mean of a noisy curve; the longer the `whole` of it will be, the wider."""
+    keep = whole / (whole + SMOOTH)
     found: list[Point] = []
     for x, y in points:
         found.append((x, keep * found[-1][1] + (1 - keep) * y if found else y))

@@ -10,28 +10,28 @@ from flows.runview import RunView
 EVERY_S = 2
 ACTIVE = ("queued", "running")
 COLOUR = {"queued": "gray", "running": "blue", "done": "green", "failed": "red", "crashed": "orange"}
-HEADING = {"queued": "In the queue", "running": "Running now"}
+HEADING = {"queued": "In the queue", "running": "Running now", "done": "Result"}
 CHANCE = 1 / 3
 LOG_LINES = 8
 
 
-def follow(wanted: str | None, closed: bool) -> None:
+def follow(closed: bool) -> None:
     """Draws the run of the address; where it names none, the most current one goes into it.
 
     So a reload and another viewer see the same. `closed`: Prefect does not answer.
     """
     views = backend.runs()
-    if not wanted and views:
-        wanted = most_current(views).run_id
-        st.query_params["run"] = wanted
+    if "run" not in st.query_params and views:
+        st.query_params["run"] = most_current(views).run_id
     moving = any(view.state in ACTIVE for view in views)
-    st.fragment(tick, run_every=EVERY_S if moving else None)(wanted, closed, moving)
+    st.fragment(tick, run_every=EVERY_S if moving else None)(closed, moving)
 
 
-def tick(wanted: str | None, closed: bool, moving: bool) -> None:
+def tick(closed: bool, moving: bool) -> None:
     views = backend.runs()
     if moving and not any(view.state in ACTIVE for view in views):
         st.rerun()  # the last one has ended: draw it once more, without a timer
+    wanted = st.query_params.get("run")
     view = known(wanted) if wanted else None
     if view:
         show(view, views, closed)
@@ -119,7 +119,8 @@ def curves(rows: dict[str, list[dict[str, str]]]) -> None:
     score = [(x, 100 * y) for x, y in points(rows["validation"], "balanced_accuracy")]
     marked = {"showSymbol": True, "symbolSize": 6}
     loss = [
-        charts.line("train", charts.smoothed(train), 1.2),
+        charts.line("train", train, 1, lineStyle={"width": 1, "opacity": 0.3}, endLabel={"show": False}),
+        charts.line("train", charts.smoothed(train, last or len(train)), 1.5),
         charts.line("validation", validation, 2, **marked),
     ]
     chance = charts.rule(100 * CHANCE, "chance", "yAxis")

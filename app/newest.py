@@ -46,7 +46,8 @@ def table(views: list[RunView], opened: str | None) -> None:
         st.caption("No runs yet. Start training makes the first.")
         return
     ids = [view.run_id for view in listed]
-    key = f"newest {ids[0]}"  # rows move down when a run is added: a selection holds for its own list only
+    # A selection is a row number: it holds only for this list and for the run that was shown when it was made.
+    key = f"newest {ids[0]} {opened}"
     st.dataframe(
         {
             "Run": [view.name for view in listed],

@@ -94,6 +94,11 @@ def present_tensors(learner: Learner, samples: dict[str, Tensor]) -> list[Tensor
     return [*weights, *gradients, *moments, *samples.values()]
 
 
+def out_of_memory(error: RuntimeError) -> bool:
+    """Whether PyTorch says that an allocation failed: an own error on a GPU, words on a CPU."""
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+
+
 def process_peak_bytes() -> int:
     """The most resident memory this process ever had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -15,7 +15,7 @@ from model.checkpoint import Checkpoint
 from model.device import choose, pin
 from model.kinds import NetworkConfig
 from model.learner import DivergedError, Learner
-from model.memory import Meter
+from model.memory import Meter, out_of_memory
 from model.optimizer import rate
 from model.progress import Progress, differences, origin, random_state, restore_random_state
 from model.recipe import TrainConfig
@@ -48,13 +48,18 @@ class Training:
     def update(self, rows: Tensor) -> dict[str, Any]:
         """One update on the given training samples, and its row for the log.
 
-        Raises DivergedError, with the weights as they were before the update.
+        Raises DivergedError, with the weights as they were before the update, or MemoryError.
         """
         progress, batch = self.progress, take(self.train, rows)
         lr = rate(progress.step - progress.skipped, self.updates * self.config.epochs, self.config)
         try:
             with self.meter.watching(self.learner, self.train):
                 row = self.learner.update(batch, lr, len(rows) / self.batch_size)
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            what = f"{self.device.name} has no room for update {progress.step + 1} with {len(rows)} samples"
+            raise MemoryError(f"{what}; the checkpoints before it are kept") from error
         except DivergedError as error:
             where = f"update {progress.step + 1} (epoch {progress.epoch + 1})"
             raise DivergedError(f"training stopped at {where}: {error}; the checkpoints before it are kept") from None

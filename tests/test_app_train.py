@@ -178,7 +178,7 @@ def test_a_run_in_the_address_is_shown_and_an_unknown_one_is_said(server: Server
     server.views = [run_view(2, "running"), done_view(1)]
     page = opened(server.views[1].run_id)
     assert "81.2 % balanced accuracy on 40 test samples" in said(page)
-    assert "from the position alone, reaches 45.0 %" in said(page)
+    assert "the best simple rule reaches 45.0 %" in said(page)
 
 
 def test_an_unknown_run_in_the_address_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,17 +129,27 @@ def test_a_run_is_started_followed_and_read_from_the_page(browser: Browser, addr
     second.close()
 
 
-def test_a_queued_run_is_taken_out_of_the_queue(browser: Browser, address: str) -> None:
+def start(page: Page, epochs: int) -> str:
+    """Starts a run of so many epochs; returns its id."""
+    fill(page, "Epochs", str(epochs))
+    before = page.url
+    page.get_by_role("button", name="Start training").click()
+    page.wait_for_url(lambda url: url != before)
+    return page.url.rpartition("=")[2]
+
+
+def test_the_run_started_last_is_shown_and_is_cancelled_after_a_question(browser: Browser, address: str) -> None:
     complaints: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 1600})
     page = opened(context, address, complaints)
-    fill(page, "Epochs", "500")
-    page.get_by_role("button", name="Start training").click()
-    page.wait_for_url(re.compile(r"\?run="))
+    start(page, 500)  # runs on till the stack is ended
+    run_id = start(page, 400)
     page.get_by_role("button", name="Cancel run").click()
     page.wait_for_timeout(3000)  # the live part is drawn again meanwhile; the question must stay
     page.get_by_role("dialog").get_by_role("button", name="Cancel run").click()
     expect(page.locator(".stMarkdownBadge", has_text="cancelled")).to_be_visible(timeout=60_000)
+    expect(page.locator("p", has_text=run_id)).to_be_visible()
+    assert page.url.endswith(run_id)
     assert not complaints
     context.close()
 

@@ -212,9 +212,11 @@ def test_a_new_run_replaces_what_another_left_but_not_before_it_has_saved(tmp_pa
     assert [entry.step for entry in list_complete(tmp_path)] == [3]
 
 
-@pytest.mark.parametrize("part", ["loss", "gradient"])
+@pytest.mark.parametrize(
+    ("part", "sentence"), [("loss", "the loss is inf"), ("gradient", "the norm of the gradient is nan")]
+)
 def test_a_number_that_is_none_stops_before_the_weights_move(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, sentence: str
 ) -> None:
     if part == "loss":
         real = Learner.losses
@@ -237,9 +239,7 @@ def test_a_number_that_is_none_stops_before_the_weights_move(
     for _ in range(6):
         training.update(torch.arange(5))
     before = training.learner.weights()
-    with pytest.raises(
-        DivergedError, match=r"training stopped at update 7 \(epoch 1\): the (loss|norm of the gradient) is"
-    ):
+    with pytest.raises(DivergedError, match=rf"training stopped at update 7 \(epoch 1\): {sentence}; "):
         training.update(torch.arange(5))
     assert pack(training.learner.weights()) == pack(before)
 
@@ -277,6 +277,31 @@ def test_early_stopping_gives_back_the_best_weights(tmp_path: Path, monkeypatch:
     assert (result.ended, result.epochs, result.best_epoch, result.best_step) == ("early", 4, 2, 6)
     assert bits(result) == after[2]
     assert 6 in [entry.step for entry in list_complete(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
+def test_no_room_for_an_update_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Any
+) -> None:
+    def update(*given: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Learner, "update", update)
+    with pytest.raises(
+        MemoryError, match="has no room for update 1 with 5 samples; the checkpoints before it are kept"
+    ):
+        train(tmp_path, tiny_train())
+
+
+def test_another_error_of_torch_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def update(*given: object) -> None:
+        raise RuntimeError("expected scalar type")
+
+    monkeypatch.setattr(Learner, "update", update)
+    with pytest.raises(RuntimeError, match="expected scalar type"):
+        train(tmp_path, tiny_train())
 
 
 def test_memory_is_measured_and_includes_weights_and_moments(tmp_path: Path) -> None:

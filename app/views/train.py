@@ -27,7 +27,7 @@ def page() -> None:
         st.error(plain(error))
     else:
         form(params, "Prefect" in down)
-    live.follow(st.query_params.get("run"), "Prefect" in down)
+    live.follow("Prefect" in down)
 
 
 @st.fragment
