@@ -46,7 +46,7 @@ def build_episodes(root: Path, config: PreprocessConfig, samples: Arrays) -> Arr
 
 
 def scaled(episodes: Arrays, scaler: Scaler) -> Arrays:
-    """The episodes in the scale of the samples; position_deviation (5,) scales the positions that a policy will take."""
+    """The episodes in the scale of the samples; position_deviation (5,) scales the positions that a policy takes."""
     count = len(episodes["price"])
     features = {name: episodes[name] for name in OBSERVED} | {"position_state": np.zeros((count, len(flat())))}
     applied = scaler.apply(features)

@@ -19,7 +19,12 @@ class CnnConfig:
     hidden: int = setting(128, "Width of the layers around the convolutions.", minimum=1, maximum=8192)
     dropout: float = setting(0.1, "Share of values dropped in training.", minimum=0.0, maximum=0.9)
     streams: int = setting(5, "Candle streams: timeframes plus the reference symbol.", minimum=1, maximum=16)
+    seq_len: int = setting(200, "Candles a stream in the samples.", minimum=10, maximum=600, unit="bars")
     cob_features: int = setting(100, "Order book features of a candle.", minimum=1, maximum=4096)
+    tech_features: int = setting(40, "Technical indicators.", minimum=1, maximum=4096)
+    market_features: int = setting(30, "Market features.", minimum=1, maximum=4096)
+    position_features: int = setting(5, "Features of the open position.", minimum=1, maximum=4096)
+    pivot_levels: tuple[int, ...] = setting((1, 2, 3), "Levels of pivots in the samples.", minimum=1, maximum=5)
 
     def __post_init__(self) -> None:
         check(self)

@@ -30,10 +30,11 @@ class Dqn(nn.Module):
         Raises ValueError if the sample fields do not fit the config.
         """
         prices, position = batch["price_data"], batch["position_state"]
-        shape = (self.config.streams, self.config.window_bars)
-        if prices.shape[1] != shape[0] or prices.shape[2] < shape[1]:
-            raise ValueError(f"price_data has {tuple(prices.shape[1:3])} streams and candles, expected at least {shape}")
-        newest = prices[:, :, -shape[1] :].flatten(1)
+        streams, bars = self.config.streams, self.config.window_bars
+        if prices.shape[1] != streams or prices.shape[2] < bars:
+            found = f"{prices.shape[1]} streams of {prices.shape[2]} candles"
+            raise ValueError(f"price_data has {found}, expected {streams} of at least {bars}")
+        newest = prices[:, :, -bars:].flatten(1)
         market = torch.cat([newest, batch["cob_data"][:, -1], batch["tech_data"], batch["market_data"]], dim=1)
         hidden = self.market(market) + self.position(position[:, :POSITION])  # (B,H)
         return {"q_values": self.value(hidden.relu())}

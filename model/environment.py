@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Space
 
 from dataset.position import flat, position_state
 from dataset.scaler import CLIP
@@ -38,9 +38,10 @@ class Trading(gymnasium.Env[Observation, int]):
             raise ValueError("there are 0 episodes to act in, expected at least 1")
         self.episodes, self.numbers, self.fee = episodes, [int(number) for number in numbers], fee_bps / 1e4
         self.offsets = np.cumsum(episodes["length"]) - episodes["length"]
-        self.action_space = Discrete(3)
+        self.action_space = Discrete(3)  # type: ignore[assignment]
         shapes = {name: episodes[name].shape[1:] for name in OBSERVED} | {"position_state": flat().shape}
-        self.observation_space = Dict({name: Box(-CLIP, CLIP, shape, np.float32) for name, shape in shapes.items()})
+        boxes: dict[str, Space[Any]] = {name: Box(-CLIP, CLIP, shape, np.float32) for name, shape in shapes.items()}
+        self.observation_space = Dict(boxes)  # type: ignore[assignment]
         self._begin(self.numbers[0])
 
     def reset(

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from model import cnn_presets, presets
+from model import cnn_presets, dqn_presets, presets
 from model.cnn_presets import CnnConfig
+from model.dqn_presets import DqnConfig
 from model.presets import ModelConfig
 
-NetworkConfig: TypeAlias = ModelConfig | CnnConfig
+NetworkConfig: TypeAlias = ModelConfig | CnnConfig | DqnConfig
 
-CONFIGS: dict[str, type[Any]] = {"transformer": ModelConfig, "cnn": CnnConfig}
+CONFIGS: dict[str, type[Any]] = {"transformer": ModelConfig, "cnn": CnnConfig, "dqn": DqnConfig}
 PRESETS: dict[str, Mapping[str, Callable[[], NetworkConfig]]] = {
     "transformer": presets.PRESETS,
     "cnn": cnn_presets.PRESETS,
+    "dqn": dqn_presets.PRESETS,
 }
 PRESET_NAMES = tuple(dict.fromkeys(name for known in PRESETS.values() for name in known))
 

@@ -5,17 +5,18 @@ from typing import Any
 from torch import Tensor, nn
 
 from model.cnn import Cnn
+from model.dqn import Dqn
 from model.flat import padding_notes
 from model.kinds import NetworkConfig
 from model.transformer import Transformer
 
-NETWORKS: dict[str, Any] = {"transformer": Transformer, "cnn": Cnn}
+NETWORKS: dict[str, Any] = {"transformer": Transformer, "cnn": Cnn, "dqn": Dqn}
 
 
 def build(config: NetworkConfig) -> nn.Module:
     """A network with fresh weights on the current default device; its forward maps sample fields to named outputs.
 
-    A network answers with the heads that it has; only `action_logits` is there always.
+    A network answers with the heads that it has; either `action_logits` or `q_values` is there always.
     """
     network: nn.Module = NETWORKS[config.kind](config)
     return network

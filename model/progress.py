@@ -31,14 +31,13 @@ class Progress:
     history: list[dict[str, Any]] = field(default_factory=list)  # validation rows
     elapsed_s: float = 0.0
 
-    def observe(self, row: dict[str, Any]) -> bool:
-        """Take in the validation row of the epoch that just ended; True if it is the best so far.
+    def observe(self, row: dict[str, Any], score: list[float] | None) -> bool:
+        """Take in the validation row of the epoch that just ended and its score; True if it is the best so far.
 
-        The better epoch has the higher balanced accuracy or, among equals, the lower action loss.
+        Without a score the epoch does not compete.
         """
         self.history.append(row)
-        score = [row["balanced_accuracy"], -row["action_loss"]]
-        if self.best_score is not None and score <= self.best_score:
+        if score is None or (self.best_score is not None and score <= self.best_score):
             return False
         self.best_epoch, self.best_step, self.best_score = self.epoch, self.step, score
         return True

@@ -15,7 +15,7 @@ from dataset.bounds import check, setting
 class DqnRecipe:
     """How the DQN acts and learns; rate, decay, clipping, epochs and seed are those of the section `train`."""
 
-    fee_bps: float = setting(5.0, "cost of buying or selling, of what is traded", minimum=0.0, maximum=1000.0, unit="bps")
+    fee_bps: float = setting(5.0, "cost of a trade, of what is traded", minimum=0.0, maximum=1000.0, unit="bps")
     discount: float = setting(0.99, "what a reward one candle later is worth", minimum=0.0, maximum=1.0)
     replay_capacity: int = setting(20_000, "steps that the memory holds", minimum=1, maximum=10_000_000, unit="steps")
     replay_start: int = setting(500, "random steps before the first update", minimum=1, maximum=1_000_000, unit="steps")

@@ -57,9 +57,12 @@ class Replay:
         """What the tensors do not say, as JSON values."""
         return {"added": self.added, "random": self.random.bit_generator.state}
 
-    def restore(self, steps: dict[str, Tensor], state: dict[str, Any]) -> None:
-        """Go on as the memory that `steps` and `state` came from would have."""
+    def fill(self, steps: dict[str, Tensor]) -> None:
+        """Take over the steps of another memory of this capacity."""
         for name, values in steps.items():
             self.steps[name].copy_(values)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on as the memory that `state` came from would have, once its steps are taken over."""
         self.added = state["added"]
         self.random.bit_generator.state = state["random"]

@@ -1,7 +1,7 @@
 """One training run between its first and its last update: its parts, its position, and how both are saved."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from model import checkpoint
-from model.batches import auto_size, take, tensors, updates
+from model.batches import auto_size, epoch_batches, take, tensors, updates
 from model.checkpoint import Checkpoint
 from model.device import choose, pin
 from model.kinds import NetworkConfig
@@ -37,7 +37,7 @@ class Training:
         self.count = len(self.train["actions"])
         self.batch_size = auto_size(self.count) if isinstance(config.batch_size, str) else config.batch_size
         self.updates = updates(self.count, self.batch_size)
-        self.learner = Learner(config, model_config, self.device, self.train)
+        self.learner = self.make_learner(model_config)
         self.warnings = self.learner.warnings
         self.meter = Meter(self.device)
         self.progress = Progress()
@@ -45,20 +45,34 @@ class Training:
         self.stale: list[Checkpoint] = checkpoint.list_complete(checkpoints)
         self.started = time.monotonic()
 
+    def make_learner(self, model_config: NetworkConfig) -> Any:
+        """What learns, from which data and by which loss."""
+        return Learner(self.config, model_config, self.device, self.train)
+
+    def epoch(self) -> Iterator[dict[str, Any]]:
+        """The updates that are left of the epoch, one at a time, each with its row for the log."""
+        progress, seed = self.progress, self.config.seed
+        for rows in epoch_batches(self.count, self.batch_size, seed, progress.epoch, progress.batch):
+            yield self.update(rows)
+
     def update(self, rows: Tensor) -> dict[str, Any]:
-        """One update on the given training samples, and its row for the log.
+        """One update on the given training samples; see `applied`."""
+        return self.applied(take(self.train, rows), len(rows))
+
+    def applied(self, batch: dict[str, Tensor], samples: int) -> dict[str, Any]:
+        """One update on a batch of so many samples, and its row for the log.
 
         Raises DivergedError, with the weights as they were before the update, or MemoryError.
         """
-        progress, batch = self.progress, take(self.train, rows)
+        progress = self.progress
         lr = rate(progress.step - progress.skipped, self.updates * self.config.epochs, self.config)
         try:
             with self.meter.watching(self.learner, self.train):
-                row = self.learner.update(batch, lr, len(rows) / self.batch_size)
+                row = self.learner.update(batch, lr, samples / self.batch_size)
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
-            what = f"{self.device.name} has no room for update {progress.step + 1} with {len(rows)} samples"
+            what = f"{self.device.name} has no room for update {progress.step + 1} with {samples} samples"
             raise MemoryError(f"{what}; the checkpoints before it are kept") from error
         except DivergedError as error:
             where = f"update {progress.step + 1} (epoch {progress.epoch + 1})"
@@ -66,17 +80,26 @@ class Training:
         progress.step += 1
         progress.batch += 1
         progress.skipped += int(row.pop("skipped"))
-        return {**self._head("train", progress.epoch + 1), **row, "lr": lr, "samples": len(rows)}
+        return {**self._head("train", progress.epoch + 1), **row, "lr": lr, "samples": samples}
 
     def end_epoch(self) -> dict[str, Any] | None:
         """Close the epoch and judge it; its row for the log, or None without validation samples."""
         self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
-        if not len(self.validation["actions"]):
+        judged = self.judge()
+        if judged is None:
             return None
-        row = {**self._head("validation", self.progress.epoch), **self.learner.evaluate(self.validation)}
-        if self.progress.observe(row):
+        row = {**self._head("validation", self.progress.epoch), **judged}
+        if self.progress.observe(row, self.score(row)):
             self.best = self.learner.weights()
         return row
+
+    def judge(self) -> dict[str, Any] | None:
+        """Losses and scores of the weights of this moment; None without validation samples."""
+        return self.learner.evaluate(self.validation) if len(self.validation["actions"]) else None
+
+    def score(self, row: dict[str, Any]) -> list[float] | None:
+        """The better epoch has the higher balanced accuracy or, among equals, the lower action loss."""
+        return [row["balanced_accuracy"], -row["action_loss"]]
 
     def save(self) -> Path:
         """Write a checkpoint of this moment; then remove what is no longer kept, and what another run left here."""
@@ -86,6 +109,7 @@ class Training:
             "progress": asdict(self.progress),
             "random": random_state(self.device),
             "scaler": self.learner.scaler.state_dict(),
+            **self.more_state(),
         }
         learner = self.learner
         saved = checkpoint.save(
@@ -114,6 +138,14 @@ class Training:
         self.best = self._best_weights(weights)
         self.stale = []
         restore_random_state(state["random"])
+        self.restore_more(state)
+
+    def more_state(self) -> dict[str, Any]:
+        """JSON values that a checkpoint of this kind of training holds besides."""
+        return {}
+
+    def restore_more(self, state: dict[str, Any]) -> None:
+        """Go on from what `more_state` told."""
 
     def _best_weights(self, current: dict[str, Tensor]) -> dict[str, Tensor] | None:
         """The weights of the best epoch so far; if their checkpoint is gone, the search starts anew, with a warning."""
@@ -141,7 +173,11 @@ def resume_point(
     checkpoints: Path, config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray]
 ) -> Checkpoint | None:
     """The newest checkpoint that exactly this run can go on from; None if there is none."""
-    wanted = origin(config, model_config, samples)
+    return newest_of(checkpoints, origin(config, model_config, samples))
+
+
+def newest_of(checkpoints: Path, wanted: dict[str, Any]) -> Checkpoint | None:
+    """The newest checkpoint of the run with this origin that training can go on from."""
     for entry in reversed(checkpoint.list_complete(checkpoints)):
         if entry.resumable and not differences(checkpoint.load(entry.path)[2]["origin"], wanted):
             return entry
