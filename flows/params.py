@@ -9,6 +9,7 @@ import yaml
 
 from dataset.bounds import check, setting
 from dataset.samples import PreprocessConfig
+from model.dqn_recipe import DqnRecipe
 from model.kinds import PRESET_NAMES, PRESETS, NetworkConfig, preset
 from model.presets import adapted
 from model.recipe import TrainConfig
@@ -20,7 +21,9 @@ class ModelParams:
 
     kind: str = setting("transformer", "kind of network", choices=tuple(PRESETS))
     preset: str = setting("base", "size of the network", choices=PRESET_NAMES)
-    dropout: float = setting(0.1, "share of activations dropped in training", minimum=0.0, maximum=0.9)
+    dropout: float = setting(
+        0.1, "share of activations dropped in training; none in a dqn", minimum=0.0, maximum=0.9
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -59,11 +62,12 @@ class PruneConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Params:
-    """All settings of a run, a section a stage."""
+    """All settings of a run, a section a stage; `dqn` belongs to `train`, for the kind of network that acts."""
 
     preprocess: PreprocessConfig = field(default_factory=PreprocessConfig)
     model: ModelParams = field(default_factory=ModelParams)
     train: TrainConfig = field(default_factory=TrainConfig)
+    dqn: DqnRecipe = field(default_factory=DqnRecipe)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     register: RegisterConfig = field(default_factory=RegisterConfig)
     prune: PruneConfig = field(default_factory=PruneConfig)
@@ -172,4 +176,5 @@ def model_config(params: Params) -> NetworkConfig:
         dropout=params.model.dropout,
         pivot_levels=tuple(range(1, params.preprocess.pivot_levels + 1)),
         seq_len=params.preprocess.seq_len,
+        window_bars=params.preprocess.episode_window,
     )

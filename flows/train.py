@@ -15,12 +15,13 @@ from flows.errors import stage_main
 from flows.params import Params, load_params, model_config
 from flows.progress import duration
 from flows.reports import write_report
-from model.batches import auto_size, updates
 from model.checkpoint import latest
+from model.dqn_training import DqnTraining
 from model.kinds import NetworkConfig
 from model.presets import fitted
 from model.size import size
-from model.trainer import FitResult, fit
+from model.trainer import FitResult, run
+from model.training import Training
 from model.weights import save_model
 
 OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
@@ -31,9 +32,10 @@ def main() -> None:
     params = load_params(Path("params.yaml"))
     samples = load_samples(OUT / "samples.npz")
     config = fitted(model_config(params), samples)
-    an_epoch = updates_per_epoch(params, samples)
     with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
-        done = fit(params.train, config, samples, log=logger(curves, an_epoch, params), checkpoints=CHECKPOINTS)
+        training = training_of(params, config, samples)
+        an_epoch = training.updates
+        done = run(training, log=logger(curves, an_epoch, params))
     folder = save_model(OUT / "model", done.weights, config)
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
     for warning in done.warnings:
@@ -41,10 +43,12 @@ def main() -> None:
     write_report(OUT / "train.json", report(params, config, an_epoch, done))
 
 
-def updates_per_epoch(params: Params, samples: dict[str, np.ndarray]) -> int:
-    count = int((samples["split"] == 0).sum())
-    wanted = params.train.batch_size
-    return updates(count, auto_size(count) if isinstance(wanted, str) else wanted)
+def training_of(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Training:
+    """A training of the kind that this network needs: on the samples, or in the market of the episodes."""
+    if config.kind != "dqn":
+        return Training(params.train, config, samples, CHECKPOINTS)
+    episodes = load_samples(OUT / "episodes.npz")
+    return DqnTraining(params.train, config, samples, CHECKPOINTS, episodes, params.dqn)
 
 
 @contextmanager
@@ -88,7 +92,8 @@ def epoch_line(row: dict[str, Any], steps: int, epochs: int) -> str:
 
 def score(row: dict[str, Any]) -> str:
     value = row["balanced_accuracy"]
-    return "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
+    said = "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
+    return f"{said}, {row['episode_return']:+.2f} % an episode" if "episode_return" in row else said
 
 
 def report(params: Params, config: NetworkConfig, an_epoch: int, done: FitResult) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from model.dqn_recipe import DqnRecipe
 from model.environment import Trading
 from model.kinds import NetworkConfig
 from model.metrics import balanced_accuracy, confusion
 from model.predictions import batch_outputs
 from model.progress import digest, origin
 from model.q_learner import QLearner
-from model.q_learning import DqnRecipe, epsilon
+from model.q_learning import epsilon
 from model.recipe import TrainConfig
 from model.rollout import advance, at_random, episodes_of, greedy
 from model.training import Training

@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.nn.functional import smooth_l1_loss
 
 from model.device import Device
+from model.dqn_recipe import DqnRecipe
 from model.environment import OBSERVED, Trading
 from model.kinds import NetworkConfig
-from model.q_learning import DqnRecipe, taken, td_targets
+from model.q_learning import taken, td_targets
 from model.recipe import TrainConfig
 from model.replay import Replay
 from model.rollout import greedy, play
