@@ -70,13 +70,14 @@ def table(views: list[RunView], opened: str | None) -> None:
         key=key,
         selection_mode="single-row",
         selection_default={"selection": {"rows": [ids.index(opened)] if opened in ids else []}},
-        on_select=lambda: open_run(key, ids),
+        on_select=lambda: open_run(key, ids, opened),
     )
 
 
-def open_run(key: str, ids: list[str]) -> None:
+def open_run(key: str, ids: list[str], opened: str | None) -> None:
+    """Shows the run that was clicked. The row selected from the start is reported as well, at times late: no click."""
     rows = st.session_state[key]["selection"]["rows"]
-    if rows:
+    if rows and ids[rows[0]] != opened:
         st.query_params["run"] = ids[rows[0]]
 
 

@@ -67,7 +67,7 @@ def ask_to_cancel() -> None:
 
 @st.dialog("Cancel this run?")
 def confirm(run_id: str) -> None:
-    st.markdown("It ends within 15 s. Its complete checkpoints, curves and log stay.")
+    st.markdown(f"Run {plain(run_id)} ends within 15 s. Its complete checkpoints, curves and log stay.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep running"):
             st.rerun()

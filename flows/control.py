@@ -26,6 +26,7 @@ from flows.errors import ServiceDownError
 from flows.health import Service, ask, prefect_url, services
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
+from flows.stages import NOISE
 from flows.workspace import create
 
 __all__ = [
@@ -175,13 +176,14 @@ def cancel_here(project: Project, run_id: str) -> str:
 
 
 def log_tail(run_id: str, lines: int = 40) -> list[str]:
-    """The last lines that the run's stages printed."""
+    """The last lines that the run's stages printed, without DVC's own."""
     path = find_project().workspace(runfile.check_run_id(run_id)) / "logs" / "run.log"
     if not path.exists():
         return []
     with path.open("rb") as log:
-        log.seek(max(0, path.stat().st_size - 200 * lines))
-        return log.read().decode("utf-8", "replace").splitlines()[-lines:]
+        log.seek(max(0, path.stat().st_size - 400 * lines))
+        said = log.read().decode("utf-8", "replace").splitlines()
+    return [line for line in said if not NOISE.match(line)][-lines:]
 
 
 def curves(run_id: str) -> dict[str, list[dict[str, str]]]:

@@ -39,7 +39,8 @@ def classify(error: BaseException) -> Report:
     if isinstance(error, ServiceDownError):
         return Report(code=SERVICE_DOWN, message=str(error))
     if isinstance(error, MemoryError):
-        return Report(code=RESOURCES, message=f"out of memory: {error}; lower train.batch_size or preprocess.seq_len")
+        remedy = " or ".join(getattr(error, "__notes__", ["lower train.batch_size or preprocess.seq_len"]))
+        return Report(code=RESOURCES, message=f"out of memory: {error}; {remedy}")
     if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError):
         return Report(code=BAD_INPUT, message=f"{error.filename}: {(error.strerror or 'not found').lower()}")
     if isinstance(error, OSError) and error.errno in RESOURCE_ERRNOS:

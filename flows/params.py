@@ -21,9 +21,7 @@ class ModelParams:
 
     kind: str = setting("transformer", "kind of network", choices=tuple(PRESETS))
     preset: str = setting("base", "size of the network", choices=PRESET_NAMES)
-    dropout: float = setting(
-        0.1, "share of activations dropped in training; none in a dqn", minimum=0.0, maximum=0.9
-    )
+    dropout: float = setting(0.1, "share of activations dropped in training; none in a dqn", minimum=0.0, maximum=0.9)
 
     def __post_init__(self) -> None:
         check(self)

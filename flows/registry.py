@@ -11,6 +11,7 @@ import numpy as np
 from filelock import FileLock
 from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
+from mlflow.models.model import ModelInfo
 from mlflow.pyfunc import log_model
 from mlflow.tracking import MlflowClient
 from mlflow.types import ColSpec, Schema, TensorSpec
@@ -45,7 +46,7 @@ def register(
     with FileLock(project.locks / "registry.lock"):
         version = find_version(tracking, name, record["run_id"])
         if version is None:
-            version = int(mlflow.register_model(log_version(mlflow_run_id, workspace), name, tags=tags).version)
+            version = create_version(tracking, name, log_version(mlflow_run_id, workspace), tags)
         tracking.set_registered_model_alias(name, "candidate", str(version))
         reason = promote(tracking, name, version, tags)
         aliases = tuple(sorted(tracking.get_model_version(name, str(version)).aliases))
@@ -66,11 +67,21 @@ def find_version(tracking: MlflowClient, name: str, run_id: str) -> int | None:
     return min(numbers, default=None)
 
 
-def log_version(mlflow_run_id: str, workspace: Path) -> str:
-    """Puts weights, config, scaler and the code that reads them into the run; returns the model's address."""
+def create_version(tracking: MlflowClient, name: str, model: ModelInfo, tags: dict[str, str]) -> int:
+    try:
+        tracking.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    made = tracking.create_model_version(name, model.model_uri, model.run_id, tags=tags, model_id=model.model_id)
+    return int(made.version)
+
+
+def log_version(mlflow_run_id: str, workspace: Path) -> ModelInfo:
+    """Puts weights, config, scaler and the code that reads them into the run."""
     model = workspace / "artifacts" / "model"
     with mlflow.start_run(run_id=mlflow_run_id):
-        info = log_model(
+        return log_model(
             name="model",
             python_model=str(Path(__file__).with_name("scorer.py")),
             artifacts={"model": str(model)},
@@ -79,7 +90,6 @@ def log_version(mlflow_run_id: str, workspace: Path) -> str:
             signature=signature(workspace),
             input_example=example(workspace),
         )
-    return str(info.model_uri)
 
 
 def pinned(package: str) -> str:

@@ -103,7 +103,16 @@ def model_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Weights", f"{size_text(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
         ("Checkpoint", f"{size_text(train['checkpoint_bytes'])} with the optimiser's state"),
         ("Device", f"{train['device']}: {train['device_reason']}"),
+        ("Peak memory", peak_memory(train["memory"])),
     ]
+
+
+def peak_memory(memory: dict[str, Any]) -> str:
+    """Predicted and measured, each under its own name."""
+    predicted = f"{size_text(memory['predicted_bytes'])} predicted"
+    if "measured_bytes" not in memory:
+        return f"{predicted}, not measured on {memory['kind']}"
+    return f"{predicted}, {size_text(memory['measured_bytes'])} measured, error {100 * abs(memory['error']):.1f} %"
 
 
 def score_rows(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -13,11 +13,15 @@ from dataset.samples import load_samples
 from flows.curves import CurveWriter
 from flows.errors import stage_main
 from flows.params import Params, load_params, model_config
-from flows.progress import duration
+from flows.progress import duration, size_text
 from flows.reports import write_report
+from model.batches import SPLITS, auto_size
 from model.checkpoint import latest
+from model.dqn_plan import plan_dqn
+from model.dqn_presets import DqnConfig
 from model.dqn_training import DqnTraining
 from model.kinds import NetworkConfig
+from model.plan import Plan, plan
 from model.presets import fitted
 from model.size import size
 from model.trainer import FitResult, run
@@ -32,6 +36,8 @@ def main() -> None:
     params = load_params(Path("params.yaml"))
     samples = load_samples(OUT / "samples.npz")
     config = fitted(model_config(params), samples)
+    planned = memory_plan(params, config, samples)
+    print(f"memory: {size_text(planned.predicted_bytes)} predicted at the peak", flush=True)
     with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
         training = training_of(params, config, samples)
         an_epoch = training.updates
@@ -40,7 +46,7 @@ def main() -> None:
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
     for warning in done.warnings:
         print(f"note: {warning}", flush=True)
-    write_report(OUT / "train.json", report(params, config, an_epoch, done))
+    write_report(OUT / "train.json", report(params, config, an_epoch, done, planned))
 
 
 def training_of(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Training:
@@ -49,6 +55,32 @@ def training_of(params: Params, config: NetworkConfig, samples: dict[str, np.nda
         return Training(params.train, config, samples, CHECKPOINTS)
     episodes = load_samples(OUT / "episodes.npz")
     return DqnTraining(params.train, config, samples, CHECKPOINTS, episodes, params.dqn)
+
+
+def batch_size(params: Params, samples: dict[str, np.ndarray]) -> int:
+    wanted = params.train.batch_size
+    return auto_size(count(samples, "train")) if isinstance(wanted, str) else wanted
+
+
+def count(samples: dict[str, np.ndarray], split: str) -> int:
+    return int((samples["split"] == SPLITS[split]).sum())
+
+
+def memory_plan(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Plan:
+    """What the run will need, worked out before it begins; its random numbers are not touched."""
+    there, train = (count(samples, "train"), count(samples, "validation")), params.train
+    if isinstance(config, DqnConfig):
+        return plan_dqn(train, config, params.dqn, load_samples(OUT / "episodes.npz"), there)
+    batch = min(batch_size(params, samples), there[0])
+    return plan(config, batch, config.seq_len, train.precision, train.checkpointing, samples=there)
+
+
+def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:
+    """Predicted beside measured bytes, and by which share the prediction was off."""
+    found = {"predicted_bytes": planned.predicted_bytes, **measured}
+    if measured.get("measured_bytes"):
+        found["error"] = round(planned.predicted_bytes / measured["measured_bytes"] - 1, 4)
+    return found
 
 
 @contextmanager
@@ -96,7 +128,7 @@ def score(row: dict[str, Any]) -> str:
     return f"{said}, {row['episode_return']:+.2f} % an episode" if "episode_return" in row else said
 
 
-def report(params: Params, config: NetworkConfig, an_epoch: int, done: FitResult) -> dict[str, Any]:
+def report(params: Params, config: NetworkConfig, an_epoch: int, done: FitResult, planned: Plan) -> dict[str, Any]:
     """What train.json says of the training. Times and peaks are measured and differ from run to run."""
     return {
         "kind": params.model.kind,
@@ -113,7 +145,7 @@ def report(params: Params, config: NetworkConfig, an_epoch: int, done: FitResult
         "device_reason": done.device.why,
         "threads": done.threads,
         "cpu_capability": done.cpu_capability,
-        "memory": done.memory,
+        "memory": memory(planned, done.memory),
         "warnings": done.warnings,
         "elapsed_s": round(done.elapsed_s, 2),
         "checkpoint_bytes": checkpoint_bytes(),

@@ -1,22 +1,22 @@
 """Training of a DQN: an epoch acts once in every training episode, step by step, and learns between the steps."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from model.dqn_recipe import DqnRecipe
 from model.environment import Trading
 from model.kinds import NetworkConfig
 from model.metrics import balanced_accuracy, confusion
 from model.predictions import batch_outputs
-from model.progress import digest, origin
 from model.q_learner import QLearner
 from model.q_learning import epsilon
 from model.recipe import TrainConfig
+from model.resume import dqn_origin
 from model.rollout import advance, at_random, episodes_of, greedy
 from model.training import Training
 
@@ -68,7 +68,7 @@ class DqnTraining(Training):
             if self._act():
                 self.place, self.playing = self.place + 1, False
             if self.taken % self.recipe.learn_every == 0:
-                row = self.applied(self.learner.drawn(self.batch_size), self.batch_size)
+                row = self.applied(lambda: self.learner.drawn(self.batch_size), self.batch_size)
                 yield {**row, "epsilon": self.epsilon(), "episode_return": self.earned}
         self.place = self.taken = 0
 
@@ -110,6 +110,10 @@ class DqnTraining(Training):
         self.random.bit_generator.state = state["exploring"]
         self.learner.replay.restore(state["replay"])
         self.learner.updates = self.progress.step
+
+    def more_tensors(self) -> list[dict[str, Tensor]]:
+        """The episodes, the target network and the memory."""
+        return [self.learner.tensors()]
 
     def _fill(self) -> None:
         """The memory's first steps, all random."""
@@ -164,16 +168,3 @@ def updates_an_epoch(episodes: Mapping[str, np.ndarray], recipe: DqnRecipe) -> i
     if steps < recipe.learn_every:
         raise ValueError(f"the training episodes have {steps} steps, expected at least {recipe.learn_every}")
     return steps // recipe.learn_every
-
-
-def dqn_origin(
-    config: TrainConfig,
-    model_config: NetworkConfig,
-    samples: Mapping[str, np.ndarray],
-    episodes: Mapping[str, np.ndarray],
-    recipe: DqnRecipe,
-) -> dict[str, Any]:
-    """What must be the same for a run to go on: also the settings of the DQN and the episodes."""
-    plain = origin(config, model_config, samples)
-    more = {f"dqn.{name}": value for name, value in asdict(recipe).items()} | {"episodes": digest(episodes)}
-    return {**plain, "train": {**plain["train"], **more}}

@@ -15,7 +15,7 @@ from model.stepper import DivergedError, Stepper
 
 __all__ = ["DivergedError", "Learner"]
 
-EVALUATION_BATCH = 32
+EVALUATION_BATCH = 8  # so that judging an epoch takes no more memory than an update
 
 
 class Learner(Stepper):

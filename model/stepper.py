@@ -26,7 +26,9 @@ class Stepper:
 
     def __init__(self, config: TrainConfig, model_config: NetworkConfig, device: Device) -> None:
         self.config, self.device = config, device
-        self.model = build(model_config).to(device.torch)
+        self.model = build(model_config)
+        if device.kind != "cpu":  # made on the CPU first: the same weights on every device
+            self.model.to(device.torch)
         recompute(self.model, config.checkpointing)
         self.optimizer = adamw(self.model, config)
         self.scaler = torch.amp.GradScaler(device.kind, enabled=config.precision == "fp16")

@@ -11,7 +11,8 @@ from model.kinds import NetworkConfig
 from model.learner import DivergedError
 from model.recipe import TrainConfig
 from model.result import FitResult
-from model.training import Training, resume_point
+from model.resume import resume_point
+from model.training import Training
 
 __all__ = ["DivergedError", "FitResult", "TrainConfig", "fit", "resume_point"]
 
@@ -32,7 +33,7 @@ def fit(
     once that moment is saved. Started anew, the run replaces what another one left in `checkpoints`.
 
     Raises ValueError for samples or a checkpoint that do not fit, DivergedError if the loss is no number any more,
-    OSError if a checkpoint cannot be written.
+    MemoryError (with the remedy as a note) if the device is too small, OSError if a checkpoint cannot be written.
     """
     training = Training(config, model_config, samples, checkpoints)
     return run(training, log=log, resume=resume, should_stop=should_stop)

@@ -1,7 +1,8 @@
 """One training run between its first and its last update: its parts, its position, and how both are saved."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from model.checkpoint import Checkpoint
 from model.device import choose, pin
 from model.kinds import NetworkConfig
 from model.learner import DivergedError, Learner
-from model.memory import Meter, out_of_memory
+from model.memory import Meter
 from model.optimizer import rate
 from model.progress import Progress, differences, origin, random_state, restore_random_state
 from model.recipe import TrainConfig
 from model.retention import keep
+from model.shortage import one_sentence
 
 
 class Training:
@@ -37,7 +39,8 @@ class Training:
         self.count = len(self.train["actions"])
         self.batch_size = auto_size(self.count) if isinstance(config.batch_size, str) else config.batch_size
         self.updates = updates(self.count, self.batch_size)
-        self.learner = self.make_learner(model_config)
+        with self._within_memory("making the model"):
+            self.learner = self.make_learner(model_config)
         self.warnings = self.learner.warnings
         self.meter = Meter(self.device)
         self.progress = Progress()
@@ -57,25 +60,20 @@ class Training:
 
     def update(self, rows: Tensor) -> dict[str, Any]:
         """One update on the given training samples; see `applied`."""
-        return self.applied(take(self.train, rows), len(rows))
+        return self.applied(lambda: take(self.train, rows), len(rows))
 
-    def applied(self, batch: dict[str, Tensor], samples: int) -> dict[str, Any]:
-        """One update on a batch of so many samples, and its row for the log.
+    def applied(self, batch: Callable[[], dict[str, Tensor]], samples: int) -> dict[str, Any]:
+        """One update on the batch of so many samples that a call makes, and its row for the log.
 
         Raises DivergedError, with the weights as they were before the update, or MemoryError.
         """
         progress = self.progress
         lr = rate(progress.step - progress.skipped, self.updates * self.config.epochs, self.config)
+        where = f"update {progress.step + 1} (epoch {progress.epoch + 1})"
         try:
-            with self.meter.watching(self.learner, self.train):
-                row = self.learner.update(batch, lr, samples / self.batch_size)
-        except RuntimeError as error:
-            if not out_of_memory(error):
-                raise
-            what = f"{self.device.name} has no room for update {progress.step + 1} with {samples} samples"
-            raise MemoryError(f"{what}; the checkpoints before it are kept") from error
+            with self._within_memory(where), self._watching("update"):
+                row = self.learner.update(batch(), lr, samples / self.batch_size)
         except DivergedError as error:
-            where = f"update {progress.step + 1} (epoch {progress.epoch + 1})"
             raise DivergedError(f"training stopped at {where}: {error}; the checkpoints before it are kept") from None
         progress.step += 1
         progress.batch += 1
@@ -85,7 +83,8 @@ class Training:
     def end_epoch(self) -> dict[str, Any] | None:
         """Close the epoch and judge it; its row for the log, or None without validation samples."""
         self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
-        judged = self.judge()
+        with self._within_memory(f"judging epoch {self.progress.epoch}"), self._watching("validation"):
+            judged = self.judge()
         if judged is None:
             return None
         row = {**self._head("validation", self.progress.epoch), **judged}
@@ -165,20 +164,15 @@ class Training:
         """Seconds of training so far, those before an interruption included."""
         return round(self.progress.elapsed_s + time.monotonic() - self.started, 3)
 
+    def _within_memory(self, where: str) -> AbstractContextManager[None]:
+        return one_sentence(where, self.config, self.device, self.batch_size)
+
+    def _watching(self, what: str) -> AbstractContextManager[None]:
+        return self.meter.watching(what, self.learner, self.train, self.validation, *self.more_tensors())
+
+    def more_tensors(self) -> list[dict[str, Tensor]]:
+        """What this kind of training keeps in memory besides the samples."""
+        return []
+
     def _head(self, split: str, epoch: int) -> dict[str, Any]:
         return {"split": split, "step": self.progress.step, "epoch": epoch, "elapsed_s": self.elapsed_s()}
-
-
-def resume_point(
-    checkpoints: Path, config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray]
-) -> Checkpoint | None:
-    """The newest checkpoint that exactly this run can go on from; None if there is none."""
-    return newest_of(checkpoints, origin(config, model_config, samples))
-
-
-def newest_of(checkpoints: Path, wanted: dict[str, Any]) -> Checkpoint | None:
-    """The newest checkpoint of the run with this origin that training can go on from."""
-    for entry in reversed(checkpoint.list_complete(checkpoints)):
-        if entry.resumable and not differences(checkpoint.load(entry.path)[2]["origin"], wanted):
-            return entry
-    return None

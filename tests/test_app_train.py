@@ -10,7 +10,7 @@ from checkout import ROOT
 from run_views import VERSION, dataset, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, orders, outcome
+from app import backend, newest, orders, outcome
 from flows import control, summary
 from flows.control import Accepted
 from flows.errors import ServiceDownError
@@ -241,6 +241,25 @@ def test_only_a_version_that_is_not_in_data_is_asked_for_by_name(
 def test_the_shown_run_goes_into_the_address(server: Server) -> None:
     server.views = [run_view(3, "queued"), run_view(2, "running"), done_view(1)]
     assert opened().query_params["run"] == server.views[1].run_id
+
+
+@pytest.mark.parametrize(("row", "shown"), [(0, "the other"), (1, "opened")])
+def test_only_a_row_that_was_clicked_changes_the_shown_run(
+    monkeypatch: pytest.MonkeyPatch, row: int, shown: str
+) -> None:
+    address = {"run": "opened"}
+    monkeypatch.setattr(newest.st, "query_params", address)
+    monkeypatch.setattr(newest.st, "session_state", {"key": {"selection": {"rows": [row]}}})
+    newest.open_run("key", ["the other", "opened"], "opened")
+    assert address["run"] == shown
+
+
+def test_a_late_report_of_the_row_selected_from_the_start_keeps_the_new_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = {"run": "started just now"}
+    monkeypatch.setattr(newest.st, "query_params", address)
+    monkeypatch.setattr(newest.st, "session_state", {"key": {"selection": {"rows": [0]}}})
+    newest.open_run("key", ["opened"], "opened")
+    assert address["run"] == "started just now"
 
 
 def test_the_result_reads_as_on_the_command_line() -> None:

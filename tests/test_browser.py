@@ -142,6 +142,7 @@ def test_the_run_started_last_is_shown_and_is_cancelled_after_a_question(browser
     complaints: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 1600})
     page = opened(context, address, complaints)
+    page.wait_for_url(re.compile(r"\?run="))  # of the run before
     start(page, 500)  # runs on till the stack is ended
     run_id = start(page, 400)
     page.get_by_role("button", name="Cancel run").click()

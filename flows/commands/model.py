@@ -1,4 +1,4 @@
-"""`pivotline model`: what a network is made of."""
+"""`pivotline model`: what a network is made of, and what training it takes."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -11,12 +11,12 @@ from flows.progress import size_text
 if TYPE_CHECKING:
     from model.size import Size
 
-app = typer.Typer(no_args_is_help=True, help="Networks: their size.")
+app = typer.Typer(no_args_is_help=True, help="Networks: their size and memory.")
 
 
 @app.callback()
 def group() -> None:
-    """Networks: their size."""
+    """Networks: their size and memory."""
 
 
 @app.command()
@@ -36,6 +36,26 @@ def size(
         show({entry.preset: asdict(entry) for entry in found}, as_json, lambda: side_by_side(found))
     else:
         show(asdict(found[0]), as_json, lambda: components(found[0]))
+
+
+@app.command()
+def memory(
+    preset: Annotated[str, typer.Option(help="Which preset.")] = "base",
+    batch: Annotated[int, typer.Option(help="Samples an update.")] = 5,
+    seq_len: Annotated[int, typer.Option(help="Candles a stream.")] = 200,
+    precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
+    checkpointing: Annotated[str, typer.Option(help="on or off: which of the two is judged.")] = "on",
+    device_gb: Annotated[float, typer.Option(min=0.1, help="Memory of the GPU; 1 GB = 2^30 bytes here.")] = 8.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """What a training run will need at its peak, worked out from its real step without allocating anything."""
+    from flows.commands import memory as told
+    from model.verdict import verdict
+
+    chosen = told.switched_on(checkpointing)
+    found = told.plans(preset, batch, seq_len, precision)
+    judged = verdict(found[chosen], int(device_gb * told.GB))
+    show(told.plain(found, chosen, judged), as_json, lambda: told.lines(found, chosen, judged))
 
 
 def components(found: "Size") -> list[str]:
