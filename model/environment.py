@@ -79,7 +79,7 @@ class Trading(gymnasium.Env[Observation, int]):
 
     def observation(self) -> Observation:
         """What is seen now: one sample without its batch axis, of fewer candles."""
-        seen = {name: self.episodes[name][self.row] for name in OBSERVED}
+        seen = {name: self.episodes[name][self.row].copy() for name in OBSERVED}
         return {**seen, "position_state": self.position()}
 
     def position(self) -> np.ndarray:

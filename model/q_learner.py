@@ -3,7 +3,6 @@
 B batch, N steps of all episodes in a row.
 """
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from model.q_learning import taken, td_targets
 from model.recipe import TrainConfig
 from model.replay import Replay
 from model.rollout import greedy, play
-from model.stepper import Stepper
+from model.stepper import Stepper, made
 
 TARGET, MEMORY = "target.", "replay."
 
@@ -38,7 +37,8 @@ class QLearner(Stepper):
     ) -> None:
         super().__init__(config, model_config, device)
         self.recipe, self.warnings, self.updates = recipe, list[str](), 0
-        self.target = copy.deepcopy(self.model).requires_grad_(False)
+        self.target = made(model_config, device).requires_grad_(False)
+        self.target.load_state_dict(self.model.state_dict())
         self.seen = {name: torch.tensor(episodes[name], device=device.torch) for name in OBSERVED}
         self.replay = Replay(recipe.replay_capacity, config.seed)
 

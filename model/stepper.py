@@ -26,9 +26,7 @@ class Stepper:
 
     def __init__(self, config: TrainConfig, model_config: NetworkConfig, device: Device) -> None:
         self.config, self.device = config, device
-        self.model = build(model_config)
-        if device.kind != "cpu":  # made on the CPU first: the same weights on every device
-            self.model.to(device.torch)
+        self.model = made(model_config, device)
         recompute(self.model, config.checkpointing)
         self.optimizer = adamw(self.model, config)
         self.scaler = torch.amp.GradScaler(device.kind, enabled=config.precision == "fp16")
@@ -81,3 +79,9 @@ class Stepper:
         self.model.load_state_dict(weights)
         load_flat_state(self.model, self.optimizer, optimizer)
         self.scaler.load_state_dict(scaler)
+
+
+def made(model_config: NetworkConfig, device: Device) -> nn.Module:
+    """A network with fresh weights on the device, made on the CPU first: the same weights on every device."""
+    network = build(model_config)
+    return network if device.kind == "cpu" else network.to(device.torch)

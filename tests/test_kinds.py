@@ -32,13 +32,15 @@ def run(project: Project) -> dict:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-@pytest.mark.parametrize("kind", ["cnn"])
+@pytest.mark.parametrize("kind", ["cnn", "dqn"])
 def test_a_kind_goes_from_annotations_to_an_answer(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     project = copy_project(tmp_path / "project", {"model": {"kind": kind}})
     found = run(project)
     assert (found["train"]["kind"], found["train"]["preset"]) == (kind, "lite")
-    assert found["train"]["memory"]["tensor_peak_bytes"] > 4 * found["train"]["parameters"]
+    assert found["train"]["memory"]["measured_bytes"] > 16 * found["train"]["parameters"]
+    assert abs(found["train"]["memory"]["error"]) <= 0.03
     assert found["evaluation"]["samples"] > 0
+    assert ("episodes" in found["evaluation"]) == (kind == "dqn")
     workspace = next(project.runs.glob("2*"))
     assert all(read_curves(workspace)[split] for split in ("train", "validation"))
     assert list((workspace / "checkpoints").glob("step-*"))
