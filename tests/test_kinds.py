@@ -32,15 +32,19 @@ def run(project: Project) -> dict:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-@pytest.mark.parametrize("kind", ["cnn", "dqn"])
-def test_a_kind_goes_from_annotations_to_an_answer(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = copy_project(tmp_path / "project", {"model": {"kind": kind}})
+@pytest.mark.parametrize(("kind", "training"), [("cnn", {}), ("dqn", {"epochs": 4, "learning_rate": 1e-3})])
+def test_a_kind_goes_from_annotations_to_an_answer(
+    tmp_path: Path, kind: str, training: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = copy_project(tmp_path / "project", {"model": {"kind": kind}, "train": training})
     found = run(project)
     assert (found["train"]["kind"], found["train"]["preset"]) == (kind, "lite")
     assert found["train"]["memory"]["measured_bytes"] > 16 * found["train"]["parameters"]
     assert abs(found["train"]["memory"]["error"]) <= 0.03
     assert found["evaluation"]["samples"] > 0
-    assert ("episodes" in found["evaluation"]) == (kind == "dqn")
+    earned = found["evaluation"].get("episodes", {}).get("train")
+    assert (earned is not None) == (kind == "dqn")
+    assert earned is None or earned["dqn"] > 0.3 > earned["hold"] > earned["random"]
     workspace = next(project.runs.glob("2*"))
     assert all(read_curves(workspace)[split] for split in ("train", "validation"))
     assert list((workspace / "checkpoints").glob("step-*"))

@@ -41,6 +41,7 @@ def size(
 @app.command()
 def memory(
     preset: Annotated[str, typer.Option(help="Which preset.")] = "base",
+    kind: Annotated[str, typer.Option(help="Which kind of network: transformer or cnn.")] = "transformer",
     batch: Annotated[int, typer.Option(help="Samples an update.")] = 5,
     seq_len: Annotated[int, typer.Option(help="Candles a stream.")] = 200,
     precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
@@ -53,7 +54,7 @@ def memory(
     from model.verdict import verdict
 
     chosen = told.switched_on(checkpointing)
-    found = told.plans(preset, batch, seq_len, precision)
+    found = told.plans(kind, preset, batch, seq_len, precision)
     judged = verdict(found[chosen], int(device_gb * told.GB))
     show(told.plain(found, chosen, judged), as_json, lambda: told.lines(found, chosen, judged))
 
