@@ -14,7 +14,7 @@ from flows.params import Params, load_params
 from flows.runview import DatasetView, RunView
 from model import batches, device
 from model.device import Device
-from model.presets import ModelConfig
+from model.kinds import NetworkConfig
 from model.size import Size
 from model.size import size as count
 
@@ -99,7 +99,7 @@ def updates(samples: int, batch_size: int | str) -> int:
 
 
 @lru_cache(maxsize=64)
-def size(config: ModelConfig) -> Size:
+def size(config: NetworkConfig) -> Size:
     """How large a network is, counted once a config."""
     return count(config)
 

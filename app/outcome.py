@@ -7,6 +7,7 @@ import streamlit as st
 from app import charts
 from app.format import MISSING, count, percent, plain, short, size
 from flows.runview import RunView
+from model.kinds import title
 
 SCORE = "balanced_accuracy"
 RULES = {
@@ -56,7 +57,7 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
         "Dataset": f"{samples['dataset']}{simulated}, version {short(samples['version'])}",
         "Samples": f"{count(samples['samples'])}: {counts}, {splits['purged']} purged",
         "Updates": f"{count(train['updates'])} in {train['epochs_run']} epochs, best epoch {train['best_epoch']}",
-        "Model": f"{train['preset']}, {count(train['parameters'])} parameters",
+        "Model": f"{title(train['kind'], train['preset'])}, {count(train['parameters'])} parameters",
         "Weights": f"{size(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}",
         "Checkpoint": checkpoint(train["checkpoint_bytes"]),
         "Registered": f"{registered['name']} version {registered['version']}, {aliases}",

@@ -60,6 +60,11 @@ def read_annotations(root: Path) -> tuple[list[Annotation], list[Finding]]:
     return parse(read_cells(path), path.name)
 
 
+def by_entry(trades: list[Annotation]) -> list[Annotation]:
+    """Trades in order of entry: a trade's place in this list is its number everywhere."""
+    return sorted(trades, key=lambda trade: (trade.entry_time, trade.annotation_id))
+
+
 def parse(rows: list[tuple[int, Cells]], file: str) -> tuple[list[Annotation], list[Finding]]:
     """Annotations from cells: every row is accepted or has at least one finding."""
     accepted: list[Annotation] = []

@@ -23,6 +23,12 @@ class PreprocessConfig:
         15, "distance between a label and the next split", minimum=0, maximum=10000, unit="bars"
     )
     book_max_age_bars: int = setting(10, "age at which a book is no longer used", minimum=0, maximum=1440, unit="bars")
+    episode_lead_bars: int = setting(30, "candles of an episode before its entry", minimum=0, maximum=1440, unit="bars")
+    episode_tail_bars: int = setting(10, "candles of an episode after its exit", minimum=1, maximum=1440, unit="bars")
+    episode_max_bars: int = setting(240, "length at which an episode is cut", minimum=2, maximum=10000, unit="bars")
+    episode_window_bars: int = setting(
+        16, "candles that are seen at each step of an episode, at most seq_len", minimum=1, maximum=600, unit="bars"
+    )
     min_history: float = setting(0.5, "share of a window that must be there, else no sample", minimum=0.0, maximum=1.0)
 
     def __post_init__(self) -> None:
@@ -30,6 +36,11 @@ class PreprocessConfig:
         if self.train_fraction + self.validation_fraction >= 1:
             together = self.train_fraction + self.validation_fraction
             raise ValueError(f"train_fraction and validation_fraction are {together:g} together, expected below 1")
+
+    @property
+    def episode_window(self) -> int:
+        """Candles of each stream that are seen at each step of an episode."""
+        return min(self.episode_window_bars, self.seq_len)
 
     @property
     def samples_per_trade(self) -> int:

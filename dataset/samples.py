@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dataset.annotations import Annotation, read_annotations
+from dataset.annotations import Annotation, by_entry, read_annotations
 from dataset.archive import load_samples, save_samples
 from dataset.config import PreprocessConfig
 from dataset.labels import future_labels
@@ -39,7 +39,7 @@ def build(
     findings = validate(root)
     refuse(findings)
     info = read_info(root)
-    trades = sorted(read_annotations(root)[0], key=lambda trade: (trade.entry_time, trade.annotation_id))
+    trades = by_entry(read_annotations(root)[0])
     parts: list[Arrays] = []
     refused: list[Refused] = []
     done = 0

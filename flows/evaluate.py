@@ -14,6 +14,7 @@ from model.batches import SPLITS
 from model.losses import ACTIONS
 from model.metrics import summary
 from model.predictions import predict
+from model.rollout import returns
 from model.weights import load_model
 
 OUT = Path("artifacts")
@@ -21,19 +22,21 @@ OUT = Path("artifacts")
 
 def main() -> None:
     """Reads model/ and samples.npz; writes evaluation.json and predictions.csv."""
-    config = load_params(Path("params.yaml")).evaluate
+    params = load_params(Path("params.yaml"))
     samples = load_samples(OUT / "samples.npz")
-    model, _ = load_model(OUT / "model")
+    model, config = load_model(OUT / "model")
     test = np.flatnonzero(samples["split"] == SPLITS["test"])
     if not len(test):
         raise ValueError(
             "the test split has 0 samples, expected at least 1; annotate more trades or lower the fractions"
         )
     chosen = {name: values[test] for name, values in samples.items()}
-    answers = predict(model, chosen, config.batch_size)
-    write_report(
-        OUT / "evaluation.json", summary(chosen["actions"], answers["action"]) | {"baselines": baselines(samples)}
-    )
+    answers = predict(model, chosen, params.evaluate.batch_size)
+    judged = summary(chosen["actions"], answers["action"]) | {"baselines": baselines(samples)}
+    if config.kind == "dqn":
+        episodes = load_samples(OUT / "episodes.npz")
+        judged["episodes"] = returns(model, episodes, params.dqn.fee_bps, params.train.seed)
+    write_report(OUT / "evaluation.json", judged)
     write_predictions(OUT / "predictions.csv", chosen, answers)
 
 

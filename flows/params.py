@@ -10,7 +10,9 @@ import yaml
 
 from dataset.bounds import check, setting
 from dataset.samples import PreprocessConfig
-from model.presets import PRESETS, ModelConfig, preset
+from model.dqn_recipe import DqnRecipe
+from model.kinds import PRESET_NAMES, PRESETS, NetworkConfig, preset
+from model.presets import adapted
 from model.recipe import TrainConfig
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -20,12 +22,13 @@ MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class ModelParams:
     """Which network a run trains; everything else about it follows from the preset and the samples."""
 
-    kind: str = setting("transformer", "kind of network", choices=("transformer",))
-    preset: str = setting("base", "size of the network", choices=tuple(PRESETS))
-    dropout: float = setting(0.1, "share of activations dropped in training", minimum=0.0, maximum=0.9)
+    kind: str = setting("transformer", "kind of network", choices=tuple(PRESETS))
+    preset: str = setting("base", "size of the network", choices=PRESET_NAMES)
+    dropout: float = setting(0.1, "share of activations dropped in training; none in a dqn", minimum=0.0, maximum=0.9)
 
     def __post_init__(self) -> None:
         check(self)
+        preset(self.kind, self.preset)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,11 +65,12 @@ class PruneConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Params:
-    """All settings of a run, a section a stage."""
+    """All settings of a run, a section a stage; `dqn` belongs to `train`, for the kind of network that acts."""
 
     preprocess: PreprocessConfig = field(default_factory=PreprocessConfig)
     model: ModelParams = field(default_factory=ModelParams)
     train: TrainConfig = field(default_factory=TrainConfig)
+    dqn: DqnRecipe = field(default_factory=DqnRecipe)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     register: RegisterConfig = field(default_factory=RegisterConfig)
     prune: PruneConfig = field(default_factory=PruneConfig)
@@ -175,11 +179,12 @@ def write_params(path: Path, params: Params) -> None:
     path.write_text(yaml.safe_dump(as_dict(params), sort_keys=False), encoding="utf-8")
 
 
-def model_config(params: Params) -> ModelConfig:
+def model_config(params: Params) -> NetworkConfig:
     """The network's config before the samples are known: its preset with the run's own settings."""
-    return replace(
-        preset(params.model.preset),
+    return adapted(
+        preset(params.model.kind, params.model.preset),
         dropout=params.model.dropout,
         pivot_levels=tuple(range(1, params.preprocess.pivot_levels + 1)),
         seq_len=params.preprocess.seq_len,
+        window_bars=params.preprocess.episode_window,
     )

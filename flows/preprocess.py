@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from dataset import scaler
+from dataset.episodes import build_episodes, scaled
 from dataset.samples import build, save_samples
 from dataset.split import TEST, TRAIN
 from dataset.versions import version
@@ -18,12 +19,13 @@ INPUTS = ("price_data", "cob_data", "tech_data", "market_data", "position_state"
 
 
 def main() -> None:
-    """Reads `data/` and the `preprocess` section; writes samples.npz, example.npz, scaler.json and samples.json."""
+    """Reads `data/` and the `preprocess` section; writes samples, episodes, an example and reports."""
     config = load_params(Path("params.yaml")).preprocess
     arrays, report = build(DATA, config, counter("samples"))
     fitted = scaler.fit(arrays, np.flatnonzero(arrays["split"] == TRAIN))
     OUT.mkdir(exist_ok=True)
     save_samples(OUT / "samples.npz", fitted.apply(arrays))
+    save_samples(OUT / "episodes.npz", scaled(build_episodes(DATA, config, arrays), fitted))
     save_samples(OUT / "example.npz", example(arrays))
     (OUT / "scaler.json").write_text(fitted.to_json(), encoding="utf-8")
     write_report(OUT / "samples.json", report | {"version": version(DATA)})

@@ -13,6 +13,7 @@ from flows import runfile
 from flows.curves import read_curves
 from flows.params import Params, as_dict, load_params
 from flows.project import Project
+from model.kinds import title
 
 STATES = {
     "SCHEDULED": "queued",
@@ -68,7 +69,8 @@ class RunView:
 
     @property
     def name(self) -> str:
-        return f"{self.params['model']['preset']} on {self.dataset_version[:7]}"
+        model = self.params["model"]
+        return f"{title(model['kind'], model['preset'])} on {self.dataset_version[:7]}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,7 +27,8 @@ class Scorer(PythonModel):
         )
         columns = {"action": answer["action"]}
         columns |= {f"p_{name}": answer["probabilities"][:, i] for i, name in enumerate(("hold", "buy", "sell"))}
-        columns |= {name: np.ravel(answer[name]) for name in ("confidence", "price", "trade_success")}
+        others = ("confidence", "price", "trade_success")  # a network without such a head does not answer it
+        columns |= {name: np.ravel(answer[name]) for name in others if name in answer}
         return pd.DataFrame(columns)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flows.output import table
 from flows.progress import size_text
 from flows.reports import read_report
+from model.kinds import title
 
 if TYPE_CHECKING:
     from flows.control import Service
@@ -19,6 +20,7 @@ RULES = {
     "prior": "drawn by frequency",
     "position": "from the position alone",
 }
+POLICIES = {"dqn": "the DQN", "random": "chance", "hold": "never trading"}
 REPORTS = {"samples": "samples.json", "train": "train.json", "evaluation": "evaluation.json"}
 
 
@@ -31,6 +33,12 @@ def scores(workspace: Path) -> dict[str, float]:
     found = read(workspace, "evaluation")
     numbers = {f"test/{name}": value for name, value in found.items() if isinstance(value, int | float)}
     numbers |= {f"baseline/{name}": rule[SCORE] for name, rule in found["baselines"].items() if rule[SCORE] is not None}
+    numbers |= {
+        f"episodes/{split}/{policy}": row[policy]
+        for split, row in found.get("episodes", {}).items()
+        for policy in POLICIES
+        if row[policy] is not None
+    }
     memory = read(workspace, "train").get("memory") or {}
     return numbers | {
         f"memory/{name}": float(value) for name, value in memory.items() if isinstance(value, int | float)
@@ -91,7 +99,7 @@ def data_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 def model_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     train = found["train"]
     return [
-        ("Model", f"{train['preset']}, {train['parameters']:,} parameters"),
+        ("Model", f"{title(train['kind'], train['preset'])}, {train['parameters']:,} parameters"),
         ("Weights", f"{size_text(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
         ("Checkpoint", f"{size_text(train['checkpoint_bytes'])} with the optimiser's state"),
         ("Device", f"{train['device']}: {train['device_reason']}"),
@@ -119,7 +127,17 @@ def score_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Score", f"{percent(judged[SCORE]):>7} balanced accuracy on {judged['samples']} test samples"),
         *beside,
+        *episode_rows(judged.get("episodes", {})),
         ("Registered", f"{registered['name']} version {registered['version']} as {aliases}: {registered['champion']}"),
+    ]
+
+
+def episode_rows(episodes: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a policy earned an episode, beside chance and idleness; nothing for other kinds of network."""
+    return [
+        ("Episodes", f"{row['episodes']:>4} {split}: " + ", ".join(f"{row[p]:+.2f} % {POLICIES[p]}" for p in POLICIES))
+        for split, row in episodes.items()
+        if row["episodes"]
     ]
 
 
@@ -133,7 +151,7 @@ def status_lines(services: "Sequence[Service]", views: "Sequence[RunView]") -> l
             (
                 entry.run_id,
                 state_word(entry),
-                entry.params["model"]["preset"],
+                title(entry.params["model"]["kind"], entry.params["model"]["preset"]),
                 entry.dataset_version[:7],
                 score_of(entry),
             )

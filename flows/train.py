@@ -15,12 +15,17 @@ from flows.errors import stage_main
 from flows.params import Params, load_params, model_config
 from flows.progress import duration, size_text
 from flows.reports import write_report
-from model.batches import SPLITS, auto_size, updates
+from model.batches import SPLITS, auto_size
 from model.checkpoint import latest
+from model.dqn_plan import plan_dqn
+from model.dqn_presets import DqnConfig
+from model.dqn_training import DqnTraining
+from model.kinds import NetworkConfig
 from model.plan import Plan, plan
-from model.presets import ModelConfig, fitted
+from model.presets import fitted
 from model.size import size
-from model.trainer import FitResult, fit
+from model.trainer import FitResult, run
+from model.training import Training
 from model.weights import save_model
 
 OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
@@ -31,18 +36,25 @@ def main() -> None:
     params = load_params(Path("params.yaml"))
     samples = load_samples(OUT / "samples.npz")
     config = fitted(model_config(params), samples)
-    an_epoch = updates_per_epoch(params, samples)
     planned = memory_plan(params, config, samples)
     print(f"memory: {size_text(planned.predicted_bytes)} predicted at the peak", flush=True)
     with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
-        done = fit(params.train, config, samples, log=logger(curves, an_epoch, params), checkpoints=CHECKPOINTS)
+        training = training_of(params, config, samples)
+        an_epoch = training.updates
+        done = run(training, log=logger(curves, an_epoch, params))
     folder = save_model(OUT / "model", done.weights, config)
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
+    for warning in done.warnings:
+        print(f"note: {warning}", flush=True)
     write_report(OUT / "train.json", report(params, config, an_epoch, done, planned))
 
 
-def updates_per_epoch(params: Params, samples: dict[str, np.ndarray]) -> int:
-    return updates(count(samples, "train"), batch_size(params, samples))
+def training_of(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Training:
+    """A training of the kind that this network needs: on the samples, or in the market of the episodes."""
+    if config.kind != "dqn":
+        return Training(params.train, config, samples, CHECKPOINTS)
+    episodes = load_samples(OUT / "episodes.npz")
+    return DqnTraining(params.train, config, samples, CHECKPOINTS, episodes, params.dqn)
 
 
 def batch_size(params: Params, samples: dict[str, np.ndarray]) -> int:
@@ -54,10 +66,12 @@ def count(samples: dict[str, np.ndarray], split: str) -> int:
     return int((samples["split"] == SPLITS[split]).sum())
 
 
-def memory_plan(params: Params, config: ModelConfig, samples: dict[str, np.ndarray]) -> Plan:
+def memory_plan(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Plan:
     """What the run will need, worked out before it begins; its random numbers are not touched."""
-    there = count(samples, "train"), count(samples, "validation")
-    batch, train = min(batch_size(params, samples), there[0]), params.train
+    there, train = (count(samples, "train"), count(samples, "validation")), params.train
+    if isinstance(config, DqnConfig):
+        return plan_dqn(train, config, params.dqn, load_samples(OUT / "episodes.npz"), there)
+    batch = min(batch_size(params, samples), there[0])
     return plan(config, batch, config.seq_len, train.precision, train.checkpointing, samples=there)
 
 
@@ -110,10 +124,11 @@ def epoch_line(row: dict[str, Any], steps: int, epochs: int) -> str:
 
 def score(row: dict[str, Any]) -> str:
     value = row["balanced_accuracy"]
-    return "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
+    said = "no score: the split is empty" if value is None else f"balanced accuracy {100 * value:.1f} %"
+    return f"{said}, {row['episode_return']:+.2f} % an episode" if "episode_return" in row else said
 
 
-def report(params: Params, config: ModelConfig, an_epoch: int, done: FitResult, planned: Plan) -> dict[str, Any]:
+def report(params: Params, config: NetworkConfig, an_epoch: int, done: FitResult, planned: Plan) -> dict[str, Any]:
     """What train.json says of the training. Times and peaks are measured and differ from run to run."""
     return {
         "kind": params.model.kind,

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.flat import OPTIONAL
+
 FIELDS = (
     "price_data",
     "cob_data",
@@ -32,7 +34,8 @@ def auto_size(samples: int) -> int:
 def tensors(samples: Mapping[str, np.ndarray], split: str, device: torch.device) -> dict[str, Tensor]:
     """The sample fields of one split on the device."""
     rows = samples["split"] == SPLITS[split]
-    return {name: torch.tensor(samples[name][rows], device=device) for name in FIELDS}
+    names = [*FIELDS, *(name for name in OPTIONAL if name in samples)]
+    return {name: torch.tensor(samples[name][rows], device=device) for name in names}
 
 
 def updates(samples: int, batch_size: int) -> int:

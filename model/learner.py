@@ -1,47 +1,34 @@
-"""One network with its optimiser, and the mathematics of one update."""
-
-import contextlib
-import math
-from typing import Any
+"""The supervised learner: what one update on annotated samples is, and how a split is judged."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.batches import take
 from model.device import Device
+from model.kinds import NetworkConfig
 from model.losses import class_weights, label_units, mean_losses, sample_losses
 from model.metrics import balanced_accuracy, confusion
-from model.networks import build, recompute, set_label_units
-from model.optimizer import adamw, flat_state, load_flat_state, set_rate
+from model.networks import notes, set_label_units
 from model.predictions import batch_outputs
-from model.presets import ModelConfig
 from model.recipe import TrainConfig
+from model.stepper import DivergedError, Stepper
 
-FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
+__all__ = ["DivergedError", "Learner"]
+
 EVALUATION_BATCH = 8  # so that judging an epoch takes no more memory than an update
-SMALLEST_SCALE = 2.0**-14
 
 
-class DivergedError(ValueError):
-    """The loss or its gradient stopped being a number; the weights are those of the last good update."""
-
-
-class Learner:
-    """The network that is being trained, its optimiser and, for fp16, its loss scaler."""
+class Learner(Stepper):
+    """A network that learns the labels of annotated samples."""
 
     def __init__(
-        self, config: TrainConfig, model_config: ModelConfig, device: Device, train: dict[str, Tensor]
+        self, config: TrainConfig, model_config: NetworkConfig, device: Device, train: dict[str, Tensor]
     ) -> None:
-        self.config, self.device = config, device
+        super().__init__(config, model_config, device)
         self.class_weights, self.warnings = class_weights(train["actions"])
+        self.warnings += notes(self.model, train)
         self.label_units = label_units(train)
-        self.model = build(model_config)
-        if device.kind != "cpu":  # made on the CPU first: the same weights on every device
-            self.model.to(device.torch)
-        recompute(self.model, config.checkpointing)
         set_label_units(self.model, self.label_units)
-        self.optimizer = adamw(self.model, config)
-        self.scaler = torch.amp.GradScaler(device.kind, enabled=config.precision == "fp16")
 
     def update(self, batch: dict[str, Tensor], rate: float, share: float) -> dict[str, float]:
         """One step on a batch; losses, gradient norm and whether fp16 made it skip the step.
@@ -49,32 +36,14 @@ class Learner:
         `share` is the batch's samples over a full batch's, so that a remainder counts for what it is.
         Raises DivergedError before the optimiser moves.
         """
-        self.model.train()
-        set_rate(self.optimizer, rate)
-        self.optimizer.zero_grad(set_to_none=True)  # before the forward pass, which then needs less memory
+        self.begin(rate)
         losses = self.losses(batch)
         row = dict(zip(losses, torch.stack(list(losses.values())).detach().tolist(), strict=True))
-        if not math.isfinite(row["loss"]):
-            raise DivergedError(f"the loss is {row['loss']}")
-        self.scaler.scale(losses["loss"] * share).backward()
-        self.scaler.unscale_(self.optimizer)
-        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm))
-        return {**row, "grad_norm": norm if math.isfinite(norm) else 0.0, "skipped": float(self._step(norm))}
-
-    def _step(self, norm: float) -> bool:
-        """Move the weights; with fp16 a step whose gradient overflowed is skipped. True if it was skipped."""
-        finite = math.isfinite(norm)
-        if not finite and not self.scaler.is_enabled():
-            raise DivergedError(f"the norm of the gradient is {norm}")
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        if not finite and self.scaler.get_scale() < SMALLEST_SCALE:
-            raise DivergedError("fp16 overflows at every scale of the loss")
-        return not finite
+        return {**row, **self.descend(losses["loss"], row["loss"], share)}
 
     def losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Mean losses of a batch, in the precision of the run."""
-        with self._precision():
+        with self.precision():
             outputs = self.model(batch)
         return mean_losses(self._per_sample(outputs, batch), self.config)
 
@@ -93,22 +62,3 @@ class Learner:
 
     def _per_sample(self, outputs: dict[str, Tensor], batch: dict[str, Tensor]) -> dict[str, Tensor]:
         return sample_losses(outputs, batch, self.class_weights, self.label_units, self.config.label_smoothing)
-
-    def _precision(self) -> contextlib.AbstractContextManager[Any]:
-        if self.config.precision == "fp32":
-            return contextlib.nullcontext()
-        return torch.autocast(self.device.kind, FORMATS[self.config.precision])
-
-    def weights(self) -> dict[str, Tensor]:
-        """A copy of the weights by name, on the CPU."""
-        return {name: value.detach().to("cpu", copy=True) for name, value in self.model.state_dict().items()}
-
-    def optimizer_state(self) -> dict[str, Tensor]:
-        """The optimiser's state by name."""
-        return flat_state(self.model, self.optimizer)
-
-    def restore(self, weights: dict[str, Tensor], optimizer: dict[str, Tensor], scaler: dict[str, Any]) -> None:
-        """Go on from saved weights, optimiser state and scaler state."""
-        self.model.load_state_dict(weights)
-        load_flat_state(self.model, self.optimizer, optimizer)
-        self.scaler.load_state_dict(scaler)

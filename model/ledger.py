@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
-from model.learner import Learner
+from model.stepper import Stepper
 
 # Activations are what a forward pass makes (or makes again, under checkpointing); transient is what only a backward
 # pass, a step of the optimiser or an evaluation needs.
@@ -78,7 +78,7 @@ class Ledger(TorchDispatchMode):
         self.live["gradients"] += nbytes
 
 
-def ledger_of(learner: Learner, *samples: Mapping[str, Tensor]) -> Ledger:
+def ledger_of(learner: Stepper, *samples: Mapping[str, Tensor]) -> Ledger:
     """A ledger that knows what is in memory before an update: weights, gradients, optimiser state and samples."""
     weights = list(learner.model.parameters())
     return Ledger(

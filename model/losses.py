@@ -40,19 +40,28 @@ def _usual_size(values: Tensor) -> Tensor:
 def sample_losses(
     outputs: dict[str, Tensor], batch: dict[str, Tensor], weights: Tensor, units: dict[str, Tensor], smoothing: float
 ) -> dict[str, Tensor]:
-    """The loss of each head for each sample, (B,) each; a label that is NaN is absent and costs nothing."""
+    """The loss of each head that the network has, for each sample, (B,) each.
+
+    A label that is NaN is absent and costs nothing.
+    """
     logits, actions = outputs["action_logits"].float(), batch["actions"]
     price, pivots = batch["future_prices"][:, None], batch["pivots"]
     right = (logits.argmax(dim=1) == actions).float().detach()
     action = cross_entropy(logits, actions, reduction="none", label_smoothing=smoothing) * weights[actions]
-    return {
-        "action": action,
-        "confidence": binary_cross_entropy_with_logits(outputs["confidence"][:, 0].float(), right, reduction="none"),
-        "price": _present(huber_loss, outputs["price"] / units["price"], price / units["price"]),
-        "candle": _present(huber_loss, outputs["next_candles"], batch["next_candles"]),
-        "pivot": _present(huber_loss, outputs["pivots"] / units["pivots"], pivots / units["pivots"]),
-        "success": _present(binary_cross_entropy_with_logits, outputs["trade_success"], batch["trade_success"]),
-    }
+    losses = {"action": action}
+    if "confidence" in outputs:
+        said = outputs["confidence"][:, 0].float()
+        losses["confidence"] = binary_cross_entropy_with_logits(said, right, reduction="none")
+    if "price" in outputs:
+        losses["price"] = _present(huber_loss, outputs["price"] / units["price"], price / units["price"])
+    if "next_candles" in outputs:
+        losses["candle"] = _present(huber_loss, outputs["next_candles"], batch["next_candles"])
+    if "pivots" in outputs:
+        losses["pivot"] = _present(huber_loss, outputs["pivots"] / units["pivots"], pivots / units["pivots"])
+    if "trade_success" in outputs:
+        said = outputs["trade_success"]
+        losses["success"] = _present(binary_cross_entropy_with_logits, said, batch["trade_success"])
+    return losses
 
 
 def _present(loss: Callable[..., Tensor], output: Tensor, label: Tensor) -> Tensor:

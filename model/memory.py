@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from model.device import Device
-from model.learner import Learner
 from model.ledger import ledger_of
+from model.stepper import Stepper
 
 # How often each is watched: counting takes time. The first update makes the optimiser's state, the second is like all.
 WATCHED = {"update": 2, "validation": 1}
@@ -33,7 +33,7 @@ class Meter:
             torch.cuda.reset_peak_memory_stats()
 
     @contextlib.contextmanager
-    def watching(self, what: str, learner: Learner, *samples: dict[str, Tensor]) -> Iterator[None]:
+    def watching(self, what: str, learner: Stepper, *samples: dict[str, Tensor]) -> Iterator[None]:
         """Counts the tensors of the first updates and the first validation, and nothing afterwards."""
         if self.device.kind == "mps" or self.watched[what] >= WATCHED[what]:
             yield

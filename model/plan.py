@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from model.ledger import PARTS
-from model.presets import ModelConfig
+from model.kinds import NetworkConfig
+from model.ledger import PARTS, Ledger
 from model.recipe import TrainConfig
 from model.rehearsal import faking, rehearse
 
@@ -16,7 +16,7 @@ OPTIMIZERS = ("adamw",)
 class Plan:
     """Predicted bytes of each part at the moment of an update when most are alive."""
 
-    config: ModelConfig
+    config: NetworkConfig
     batch: int
     precision: str
     checkpointing: bool
@@ -41,7 +41,7 @@ class Plan:
 
 
 def plan(
-    config: ModelConfig,
+    config: NetworkConfig,
     batch: int,
     seq_len: int,
     precision: str,
@@ -57,16 +57,30 @@ def plan(
     """
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer is {optimizer!r}, expected one of {', '.join(OPTIMIZERS)}")
+    if config.kind == "dqn":
+        raise ValueError("the memory of a dqn depends on its episodes; it is planned when a run begins")
     shape = replace(config, seq_len=seq_len)
     recipe = TrainConfig(batch_size=batch, precision=precision, checkpointing=checkpointing)
     train, validation = samples or (batch, batch)
     with faking():
         update, judged = rehearse(recipe, shape, batch, train, validation)
+    return planned(shape, recipe, batch, samples, update, judged)
+
+
+def planned(
+    config: NetworkConfig,
+    recipe: TrainConfig,
+    batch: int,
+    samples: tuple[int, int] | None,
+    update: Ledger,
+    judged: Ledger,
+) -> Plan:
+    """The plan that the ledgers of an update and of a validation tell."""
     return Plan(
-        config=shape,
+        config=config,
         batch=batch,
-        precision=precision,
-        checkpointing=checkpointing,
+        precision=recipe.precision,
+        checkpointing=recipe.checkpointing,
         samples=samples,
         validation_bytes=judged.peak_bytes,
         **update.peak,

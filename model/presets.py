@@ -1,10 +1,12 @@
 """The sizes a model comes in: one frozen config, one function a preset."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
 
 from dataset.bounds import problems, setting
+
+C = TypeVar("C")  # the config dataclass of any kind of network
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,9 +99,15 @@ def preset(name: str) -> ModelConfig:
     return PRESETS[name]()
 
 
-def fitted(config: ModelConfig, samples: Mapping[str, Any]) -> ModelConfig:
+def adapted(config: C, **sizes: Any) -> C:
+    """The config with those of the given sizes that its kind of network has."""
+    known = {entry.name for entry in fields(config)}  # type: ignore[arg-type]
+    return replace(config, **{name: value for name, value in sizes.items() if name in known})  # type: ignore[type-var]
+
+
+def fitted(config: C, samples: Mapping[str, Any]) -> C:
     """The config with its input and label sizes taken from sample arrays, so that both always agree."""
-    return replace(
+    return adapted(
         config,
         streams=samples["price_data"].shape[1],
         seq_len=samples["price_data"].shape[2],
@@ -111,18 +119,18 @@ def fitted(config: ModelConfig, samples: Mapping[str, Any]) -> ModelConfig:
     )
 
 
-def to_dict(config: ModelConfig) -> dict[str, Any]:
+def to_dict(config: Any) -> dict[str, Any]:
     """The config as plain JSON values."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(config).items()}
 
 
-def from_dict(values: Mapping[str, Any]) -> ModelConfig:
+def from_dict(values: Mapping[str, Any], config: type[Any] = ModelConfig) -> Any:
     """The config that `to_dict` wrote.
 
     Raises ValueError for an unknown field or a value out of bounds.
     """
-    unknown = sorted(set(values) - set(ModelConfig.__dataclass_fields__))
+    unknown = sorted(set(values) - {entry.name for entry in fields(config)})
     if unknown:
         raise ValueError(f"model config has the unknown field {unknown[0]!r}")
     plain: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    return ModelConfig(**plain)
+    return config(**plain)

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from model.device import Device
-from model.presets import ModelConfig, to_dict
+from model.kinds import NetworkConfig
+from model.presets import to_dict
 from model.recipe import TrainConfig
 
 # Settings that decide what is kept, not what is computed: a run may go on with other values.
@@ -30,14 +31,13 @@ class Progress:
     history: list[dict[str, Any]] = field(default_factory=list)  # validation rows
     elapsed_s: float = 0.0
 
-    def observe(self, row: dict[str, Any]) -> bool:
-        """Take in the validation row of the epoch that just ended; True if it is the best so far.
+    def observe(self, row: dict[str, Any], score: list[float] | None) -> bool:
+        """Take in the validation row of the epoch that just ended and its score; True if it is the best so far.
 
-        The better epoch has the higher balanced accuracy or, among equals, the lower action loss.
+        Without a score the epoch does not compete.
         """
         self.history.append(row)
-        score = [row["balanced_accuracy"], -row["action_loss"]]
-        if self.best_score is not None and score <= self.best_score:
+        if score is None or (self.best_score is not None and score <= self.best_score):
             return False
         self.best_epoch, self.best_step, self.best_score = self.epoch, self.step, score
         return True
@@ -47,7 +47,7 @@ class Progress:
         return self.best_epoch is not None and self.epoch - self.best_epoch >= patience_epochs
 
 
-def origin(config: TrainConfig, model_config: ModelConfig, samples: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def origin(config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """What must be the same for a run to go on: both configs and a hash of the samples."""
     train = {name: value for name, value in asdict(config).items() if name not in FREE}
     return {"model": to_dict(model_config), "train": train, "samples_sha256": digest(samples)}

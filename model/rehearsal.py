@@ -14,10 +14,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.batches import take
 from model.device import Device
+from model.kinds import NetworkConfig
 from model.learner import EVALUATION_BATCH, Learner
 from model.ledger import Ledger, ledger_of
 from model.predictions import batch_outputs
-from model.presets import ModelConfig
 from model.recipe import TrainConfig
 
 # What the CPU kernels save is counted: CUDA kernels are near, and a wheel without CUDA cannot fake them.
@@ -42,7 +42,7 @@ def faking() -> Iterator[None]:
         yield
 
 
-def rehearse(config: TrainConfig, model_config: ModelConfig, batch: int, train: int, validation: int) -> list[Ledger]:
+def rehearse(config: TrainConfig, model_config: NetworkConfig, batch: int, train: int, validation: int) -> list[Ledger]:
     """Ledgers of a steady update and of a validation, for so many samples of each split on the device.
 
     Run it inside `faking()` to predict, outside to measure. The first update only makes the optimiser's state.
@@ -58,7 +58,7 @@ def rehearse(config: TrainConfig, model_config: ModelConfig, batch: int, train: 
     return [update, judged]
 
 
-def blank(config: ModelConfig, samples: int) -> dict[str, Tensor]:
+def blank(config: NetworkConfig, samples: int) -> dict[str, Tensor]:
     """The fields of so many samples, all zero."""
     n, c = samples, config
     shapes = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from dataset import scaler
 from model.losses import ACTIONS
-from model.predictions import INPUTS, predict
+from model.predictions import INPUTS, inputs, predict
 from model.weights import load_model
 
 SCALER = "scaler.json"
@@ -34,5 +34,6 @@ class Predictor:
         missing = [name for name in INPUTS if name not in samples]
         if missing:
             raise ValueError(f"the request lacks {', '.join(missing)}; expected {', '.join(INPUTS)}")
-        answers = predict(self.model, self.scaler.apply({name: np.asarray(samples[name]) for name in INPUTS}))
+        raw = {name: np.asarray(samples[name]) for name in inputs(samples)}
+        answers = predict(self.model, self.scaler.apply(raw))
         return {**answers, "action": [ACTIONS[number] for number in answers["action"]]}

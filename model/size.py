@@ -5,15 +5,16 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from model.kinds import NetworkConfig, title
 from model.networks import build
-from model.presets import DOCUMENTED, ModelConfig
+from model.presets import DOCUMENTED
 
 FP32_BYTES, FP16_BYTES = 4, 2
 CHECKPOINT_BYTES = 12  # a parameter: its value and the two moments of AdamW, in fp32
 TRAINING_BYTES = 16  # a parameter: the same and its gradient
 
 # Parts that are told apart further, and by which word of a parameter's name: all layers share their rows.
-GROUPED = {"context": 1, "heads": 1, "layers": 2}
+GROUPED = {"context": 1, "heads": 1, "layers": 2, "convolutions": 1}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,14 +48,14 @@ class Size:
         return None if self.documented is None else self.parameters / self.documented - 1
 
 
-def size(config: ModelConfig) -> Size:
+def size(config: NetworkConfig) -> Size:
     """The size of the network of a config; nothing of that size is allocated."""
     rows = size_table(config)
     total = sum(row.count for row in rows)
     return Size(
-        preset=config.preset,
+        preset=title(config.kind, config.preset),
         parameters=total,
-        documented=DOCUMENTED.get(config.preset),
+        documented=DOCUMENTED.get(title(config.kind, config.preset)),
         fp32_bytes=total * FP32_BYTES,
         fp16_bytes=total * FP16_BYTES,
         checkpoint_bytes=total * CHECKPOINT_BYTES,
@@ -63,7 +64,7 @@ def size(config: ModelConfig) -> Size:
     )
 
 
-def size_table(config: ModelConfig) -> tuple[Row, ...]:
+def size_table(config: NetworkConfig) -> tuple[Row, ...]:
     """A row a component, in the order in which the network holds them; the counts add up to all parameters."""
     with torch.device("meta"):
         network = build(config)

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from model.batches import epoch_batches
 from model.device import cpu_capability
+from model.kinds import NetworkConfig
 from model.learner import DivergedError
-from model.presets import ModelConfig
 from model.recipe import TrainConfig
 from model.result import FitResult
-from model.training import Training, resume_point
+from model.resume import resume_point
+from model.training import Training
 
 __all__ = ["DivergedError", "FitResult", "TrainConfig", "fit", "resume_point"]
 
 
 def fit(
     config: TrainConfig,
-    model_config: ModelConfig,
+    model_config: NetworkConfig,
     samples: Mapping[str, np.ndarray],
     *,
     log: Callable[[dict[str, Any]], None],
@@ -36,6 +36,18 @@ def fit(
     MemoryError (with the remedy as a note) if the device is too small, OSError if a checkpoint cannot be written.
     """
     training = Training(config, model_config, samples, checkpoints)
+    return run(training, log=log, resume=resume, should_stop=should_stop)
+
+
+def run(
+    training: Training,
+    *,
+    log: Callable[[dict[str, Any]], None],
+    resume: Path | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> FitResult:
+    """Take a training of any kind from where it stands to its end; see `fit`."""
+    config = training.config
     if resume is not None:
         training.restore(resume)
     progress, ended = training.progress, "finished"
@@ -43,16 +55,16 @@ def fit(
         if progress.patience_spent(config.patience_epochs):
             ended = "early"
             break
-        for rows in epoch_batches(training.count, training.batch_size, config.seed, progress.epoch, progress.batch):
-            log(training.update(rows))
+        for row in training.epoch():
+            log(row)
             if should_stop():
                 training.save()
                 return _result(training, "asked")
             if _due(config, training):
                 training.save()
-        row = training.end_epoch()
-        if row is not None:
-            log(row)
+        judged = training.end_epoch()
+        if judged is not None:
+            log(judged)
         training.save()
     return _result(training, ended)
 

@@ -1,7 +1,7 @@
 """One training run between its first and its last update: its parts, its position, and how both are saved."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,13 +11,13 @@ import numpy as np
 from torch import Tensor
 
 from model import checkpoint
-from model.batches import auto_size, take, tensors, updates
+from model.batches import auto_size, epoch_batches, take, tensors, updates
 from model.checkpoint import Checkpoint
 from model.device import choose, pin
+from model.kinds import NetworkConfig
 from model.learner import DivergedError, Learner
 from model.memory import Meter
 from model.optimizer import rate
-from model.presets import ModelConfig
 from model.progress import Progress, differences, origin, random_state, restore_random_state
 from model.recipe import TrainConfig
 from model.retention import keep
@@ -28,7 +28,7 @@ class Training:
     """A learner, its samples and its progress; `fit` says what happens when."""
 
     def __init__(
-        self, config: TrainConfig, model_config: ModelConfig, samples: Mapping[str, np.ndarray], checkpoints: Path
+        self, config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray], checkpoints: Path
     ) -> None:
         self.config, self.checkpoints = config, checkpoints
         self.origin = origin(config, model_config, samples)
@@ -40,7 +40,7 @@ class Training:
         self.batch_size = auto_size(self.count) if isinstance(config.batch_size, str) else config.batch_size
         self.updates = updates(self.count, self.batch_size)
         with self._within_memory("making the model"):
-            self.learner = Learner(config, model_config, self.device, self.train)
+            self.learner = self.make_learner(model_config)
         self.warnings = self.learner.warnings
         self.meter = Meter(self.device)
         self.progress = Progress()
@@ -48,8 +48,22 @@ class Training:
         self.stale: list[Checkpoint] = checkpoint.list_complete(checkpoints)
         self.started = time.monotonic()
 
+    def make_learner(self, model_config: NetworkConfig) -> Any:
+        """What learns, from which data and by which loss."""
+        return Learner(self.config, model_config, self.device, self.train)
+
+    def epoch(self) -> Iterator[dict[str, Any]]:
+        """The updates that are left of the epoch, one at a time, each with its row for the log."""
+        progress, seed = self.progress, self.config.seed
+        for rows in epoch_batches(self.count, self.batch_size, seed, progress.epoch, progress.batch):
+            yield self.update(rows)
+
     def update(self, rows: Tensor) -> dict[str, Any]:
-        """One update on the given training samples, and its row for the log.
+        """One update on the given training samples; see `applied`."""
+        return self.applied(lambda: take(self.train, rows), len(rows))
+
+    def applied(self, batch: Callable[[], dict[str, Tensor]], samples: int) -> dict[str, Any]:
+        """One update on the batch of so many samples that a call makes, and its row for the log.
 
         Raises DivergedError, with the weights as they were before the update, or MemoryError.
         """
@@ -58,25 +72,33 @@ class Training:
         where = f"update {progress.step + 1} (epoch {progress.epoch + 1})"
         try:
             with self._within_memory(where), self._watching("update"):
-                row = self.learner.update(take(self.train, rows), lr, len(rows) / self.batch_size)
+                row = self.learner.update(batch(), lr, samples / self.batch_size)
         except DivergedError as error:
             raise DivergedError(f"training stopped at {where}: {error}; the checkpoints before it are kept") from None
         progress.step += 1
         progress.batch += 1
         progress.skipped += int(row.pop("skipped"))
-        return {**self._head("train", progress.epoch + 1), **row, "lr": lr, "samples": len(rows)}
+        return {**self._head("train", progress.epoch + 1), **row, "lr": lr, "samples": samples}
 
     def end_epoch(self) -> dict[str, Any] | None:
         """Close the epoch and judge it; its row for the log, or None without validation samples."""
         self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
-        if not len(self.validation["actions"]):
-            return None
         with self._within_memory(f"judging epoch {self.progress.epoch}"), self._watching("validation"):
-            judged = self.learner.evaluate(self.validation)
+            judged = self.judge()
+        if judged is None:
+            return None
         row = {**self._head("validation", self.progress.epoch), **judged}
-        if self.progress.observe(row):
+        if self.progress.observe(row, self.score(row)):
             self.best = self.learner.weights()
         return row
+
+    def judge(self) -> dict[str, Any] | None:
+        """Losses and scores of the weights of this moment; None without validation samples."""
+        return self.learner.evaluate(self.validation) if len(self.validation["actions"]) else None
+
+    def score(self, row: dict[str, Any]) -> list[float] | None:
+        """The better epoch has the higher balanced accuracy or, among equals, the lower action loss."""
+        return [row["balanced_accuracy"], -row["action_loss"]]
 
     def save(self) -> Path:
         """Write a checkpoint of this moment; then remove what is no longer kept, and what another run left here."""
@@ -86,6 +108,7 @@ class Training:
             "progress": asdict(self.progress),
             "random": random_state(self.device),
             "scaler": self.learner.scaler.state_dict(),
+            **self.more_state(),
         }
         learner = self.learner
         saved = checkpoint.save(
@@ -114,6 +137,14 @@ class Training:
         self.best = self._best_weights(weights)
         self.stale = []
         restore_random_state(state["random"])
+        self.restore_more(state)
+
+    def more_state(self) -> dict[str, Any]:
+        """JSON values that a checkpoint of this kind of training holds besides."""
+        return {}
+
+    def restore_more(self, state: dict[str, Any]) -> None:
+        """Go on from what `more_state` told."""
 
     def _best_weights(self, current: dict[str, Tensor]) -> dict[str, Tensor] | None:
         """The weights of the best epoch so far; if their checkpoint is gone, the search starts anew, with a warning."""
@@ -137,18 +168,11 @@ class Training:
         return one_sentence(where, self.config, self.device, self.batch_size)
 
     def _watching(self, what: str) -> AbstractContextManager[None]:
-        return self.meter.watching(what, self.learner, self.train, self.validation)
+        return self.meter.watching(what, self.learner, self.train, self.validation, *self.more_tensors())
+
+    def more_tensors(self) -> list[dict[str, Tensor]]:
+        """What this kind of training keeps in memory besides the samples."""
+        return []
 
     def _head(self, split: str, epoch: int) -> dict[str, Any]:
         return {"split": split, "step": self.progress.step, "epoch": epoch, "elapsed_s": self.elapsed_s()}
-
-
-def resume_point(
-    checkpoints: Path, config: TrainConfig, model_config: ModelConfig, samples: Mapping[str, np.ndarray]
-) -> Checkpoint | None:
-    """The newest checkpoint that exactly this run can go on from; None if there is none."""
-    wanted = origin(config, model_config, samples)
-    for entry in reversed(checkpoint.list_complete(checkpoints)):
-        if entry.resumable and not differences(checkpoint.load(entry.path)[2]["origin"], wanted):
-            return entry
-    return None

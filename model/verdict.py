@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from model.kinds import PRESETS
 from model.plan import CUDA_CONTEXT_BYTES, Plan, plan
-from model.presets import PRESETS
 from model.size import size
 
 FITS, TIGHT, TOO_LARGE = "fits", "tight", "does not fit"
@@ -99,7 +99,7 @@ def switches(planned: Plan) -> list[tuple[str, dict[str, Any]]]:
 def smaller_networks(planned: Plan) -> list[tuple[str, dict[str, Any]]]:
     """The presets of the same kind with fewer parameters, largest first, for the same samples."""
     inputs = {name: getattr(planned.config, name) for name in INPUTS}
-    others = [replace(make(), **inputs) for make in PRESETS.values() if make().kind == planned.config.kind]
+    others = [replace(make(), **inputs) for make in PRESETS[planned.config.kind].values()]
     counts = {config.preset: size(config).fp32_bytes for config in others}
     fewer = [config for config in others if counts[config.preset] < size(planned.config).fp32_bytes]
     ordered = sorted(fewer, key=lambda config: -counts[config.preset])

@@ -11,13 +11,14 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from model import files
+from model.kinds import NetworkConfig, from_dict
 from model.networks import build
-from model.presets import ModelConfig, from_dict, to_dict
+from model.presets import to_dict
 
 WEIGHTS, CONFIG = "weights.safetensors", "config.json"
 
 
-def save_model(folder: Path, model: nn.Module | dict[str, Tensor], config: ModelConfig) -> Path:
+def save_model(folder: Path, model: nn.Module | dict[str, Tensor], config: NetworkConfig) -> Path:
     """Write a model (or its weights by name); equal weights give equal bytes, whenever they are written."""
     files.make_folder(folder)
     files.write(folder / WEIGHTS, pack(model.state_dict() if isinstance(model, nn.Module) else model))
@@ -25,7 +26,7 @@ def save_model(folder: Path, model: nn.Module | dict[str, Tensor], config: Model
     return folder
 
 
-def load_model(folder: Path) -> tuple[nn.Module, ModelConfig]:
+def load_model(folder: Path) -> tuple[nn.Module, NetworkConfig]:
     """The model of a folder, on the CPU, ready to predict.
 
     Raises ValueError if the folder holds no model, or weights that do not fit its config.

@@ -53,6 +53,7 @@ def result(dataset_name: str) -> dict[str, Any]:
             "split": {"train": 180, "validation": 35, "test": 40, "purged": 0},
         },
         "train": {
+            "kind": "transformer",
             "preset": "lite",
             "parameters": 3_689_253,
             "updates": 72,

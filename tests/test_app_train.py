@@ -83,10 +83,10 @@ def test_the_form_starts_a_run_with_what_was_changed_and_no_more(server: Server)
 
 def test_the_fold_counts_what_is_changed_in_it(server: Server) -> None:
     page = opened()
-    assert page.expander[0].label == "Advanced settings: 30 at their defaults"
+    assert page.expander[0].label == "Advanced settings: 35 at their defaults"
     page.number_input(key="train.epochs").set_value(2)
     page.number_input(key="train.learning_rate").set_value(0.001).run()
-    assert page.expander[0].label == "Advanced settings: 1 of 30 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
 
 
 def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
@@ -95,7 +95,7 @@ def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
     page.switch_page("views/size.py").run()
     page.switch_page("views/train.py").run()
     assert not page.exception
-    assert page.expander[0].label == "Advanced settings: 1 of 30 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
     assert page.number_input(key="train.learning_rate").value == 0.001
 
 
@@ -282,3 +282,11 @@ def test_hostile_text_is_shown_as_text(server: Server) -> None:
         assert "img src" in shown
         assert not re.search(r"(?<!\\)(<img|\*loud|\[a|\]\(|:red\[)", shown)
     assert HOSTILE[:7] in page.dataframe[-1].value["Dataset"].tolist()
+
+
+def test_a_dqn_claims_no_updates_before_its_episodes_are_known(server: Server) -> None:
+    page = opened()
+    page.selectbox(key="model.kind").set_value("dqn").run()
+    assert not page.exception
+    assert "107,139 parameters** counted for dqn base" in said(page)
+    assert "told when the run begins" in str(page.table[0].value)

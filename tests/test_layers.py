@@ -20,6 +20,7 @@ ONLY_HERE = {
     "talib": {"dataset/"},
     "torch": {"model/"},
     "safetensors": {"model/"},
+    "gymnasium": {"model/"},
     "prefect": {"flows/pipeline.py", "flows/control.py"},
     "mlflow": {"flows/tracking.py", "flows/registry.py", "flows/prune.py", "flows/scorer.py"},
     "streamlit": {"app/"},

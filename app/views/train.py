@@ -9,6 +9,7 @@ from app import backend, health, live, orders
 from app.format import MISSING, count, plain, short, size
 from app.settings import Setting, applied, ask, changes, keep, recall, settings
 from flows.params import Params, model_config
+from model.kinds import title as network
 from model.size import CHECKPOINT_BYTES
 
 PRESETS = ("lite", "base", "wide")  # legacy is there to be counted, not to be trained
@@ -120,13 +121,15 @@ def start_row(wanted: dict[str, dict[str, Any]], dataset: str | None, problem: s
 
 def facts(params: Params, dataset: str | None) -> None:
     """What follows from the settings; counted where it can be, else with the reason why not."""
-    counted = backend.size(model_config(params))
+    counted, model = backend.size(model_config(params)), params.model
+    acts = model.kind == "dqn"  # its updates follow from its episodes, and its checkpoints hold more than a network
+    on_disk = f"{size(counted.checkpoint_bytes)} on disk predicted, at {CHECKPOINT_BYTES} bytes a parameter"
     rows = {
-        "Updates": updates(params, dataset),
-        "Checkpoint": f"{size(counted.checkpoint_bytes)} on disk predicted, at {CHECKPOINT_BYTES} bytes a parameter",
+        "Updates": f"{MISSING} told when the run begins" if acts else updates(params, dataset),
+        "Checkpoint": f"{on_disk}; the memory of steps comes on top" if acts else on_disk,
         "Device": device(params.train.device),
     }
-    st.markdown(f"**{count(counted.parameters)} parameters** counted for {params.model.preset}")
+    st.markdown(f"**{count(counted.parameters)} parameters** counted for {network(model.kind, model.preset)}")
     st.table(rows, border="horizontal")
 
 

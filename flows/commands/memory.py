@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.output import table
 from flows.progress import size_text
+from model.kinds import title
 
 if TYPE_CHECKING:
     from model.plan import Plan
@@ -22,12 +23,12 @@ NAMES = {
 }
 
 
-def plans(preset: str, batch: int, seq_len: int, precision: str) -> "dict[bool, Plan]":
+def plans(kind: str, preset: str, batch: int, seq_len: int, precision: str) -> "dict[bool, Plan]":
     """The plan with checkpointing on and off."""
+    from model.kinds import preset as named
     from model.plan import plan
-    from model.presets import preset as named
 
-    return {on: plan(named(preset), batch, seq_len, precision, on) for on in (True, False)}
+    return {on: plan(named(kind, preset), batch, seq_len, precision, on) for on in (True, False)}
 
 
 def switched_on(word: str) -> bool:
@@ -42,6 +43,7 @@ def plain(found: "dict[bool, Plan]", chosen: bool, judged: "Verdict") -> dict[st
 
     asked = found[chosen]
     return {
+        "kind": asked.config.kind,
         "preset": asked.config.preset,
         "batch": asked.batch,
         "seq_len": asked.config.seq_len,
@@ -70,7 +72,8 @@ def lines(found: "dict[bool, Plan]", chosen: bool, judged: "Verdict") -> list[st
     rows.append(("validation", size_text(on.validation_bytes), size_text(off.validation_bytes)))
     rows.append(("CUDA context, assumed", size_text(CUDA_CONTEXT_BYTES), size_text(CUDA_CONTEXT_BYTES)))
     asked = found[chosen]
-    head = f"{asked.config.preset}, batch {asked.batch} of {asked.config.seq_len} bars, {asked.precision}, AdamW"
+    network = title(asked.config.kind, asked.config.preset)
+    head = f"{network}, batch {asked.batch} of {asked.config.seq_len} bars, {asked.precision}, AdamW"
     return [head, "", *table(rows, right=(1, 2)), "", sentence(asked, judged), *riddle(off, on)]
 
 

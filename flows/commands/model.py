@@ -23,15 +23,16 @@ def group() -> None:
 @app.command()
 def size(
     preset: Annotated[str, typer.Option(help="Which preset.")] = "base",
-    every: Annotated[bool, typer.Option("--all", help="All presets side by side.")] = False,
+    kind: Annotated[str, typer.Option(help="Which kind of network.")] = "transformer",
+    every: Annotated[bool, typer.Option("--all", help="All presets of the kind side by side.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Parameters by component, counted, beside the documented number."""
     from model import size as sizes
-    from model.presets import PRESETS
-    from model.presets import preset as named
+    from model.kinds import PRESETS
+    from model.kinds import preset as named
 
-    found = [sizes.size(named(name)) for name in (PRESETS if every else [preset])]
+    found = [sizes.size(named(kind, name)) for name in (PRESETS.get(kind, [preset]) if every else [preset])]
     if every:
         show({entry.preset: asdict(entry) for entry in found}, as_json, lambda: side_by_side(found))
     else:
@@ -41,6 +42,7 @@ def size(
 @app.command()
 def memory(
     preset: Annotated[str, typer.Option(help="Which preset.")] = "base",
+    kind: Annotated[str, typer.Option(help="Which kind of network: transformer or cnn.")] = "transformer",
     batch: Annotated[int, typer.Option(help="Samples an update.")] = 5,
     seq_len: Annotated[int, typer.Option(help="Candles a stream.")] = 200,
     precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
@@ -55,7 +57,7 @@ def memory(
     if not math.isfinite(device_gb):
         raise ValueError(f"--device-gb is {device_gb}, expected a finite number of GB")
     chosen = told.switched_on(checkpointing)
-    found = told.plans(preset, batch, seq_len, precision)
+    found = told.plans(kind, preset, batch, seq_len, precision)
     judged = verdict(found[chosen], int(device_gb * told.GB))
     show(told.plain(found, chosen, judged), as_json, lambda: told.lines(found, chosen, judged))
 

@@ -1,0 +1,43 @@
+"""Where a run can go on: the newest checkpoint that is its own."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from model import checkpoint
+from model.checkpoint import Checkpoint
+from model.dqn_recipe import DqnRecipe
+from model.kinds import NetworkConfig
+from model.progress import differences, digest, origin
+from model.recipe import TrainConfig
+
+
+def resume_point(
+    checkpoints: Path, config: TrainConfig, model_config: NetworkConfig, samples: Mapping[str, np.ndarray]
+) -> Checkpoint | None:
+    """The newest checkpoint that exactly this run can go on from; None if there is none."""
+    return newest_of(checkpoints, origin(config, model_config, samples))
+
+
+def newest_of(checkpoints: Path, wanted: dict[str, Any]) -> Checkpoint | None:
+    """The newest checkpoint of the run with this origin that training can go on from."""
+    for entry in reversed(checkpoint.list_complete(checkpoints)):
+        if entry.resumable and not differences(checkpoint.load(entry.path)[2]["origin"], wanted):
+            return entry
+    return None
+
+
+def dqn_origin(
+    config: TrainConfig,
+    model_config: NetworkConfig,
+    samples: Mapping[str, np.ndarray],
+    episodes: Mapping[str, np.ndarray],
+    recipe: DqnRecipe,
+) -> dict[str, Any]:
+    """What must be the same for a run to go on: also the settings of the DQN and the episodes."""
+    plain = origin(config, model_config, samples)
+    more = {f"dqn.{name}": value for name, value in asdict(recipe).items()} | {"episodes": digest(episodes)}
+    return {**plain, "train": {**plain["train"], **more}}
