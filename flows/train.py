@@ -17,10 +17,13 @@ from flows.progress import duration, size_text
 from flows.reports import write_report
 from model.batches import SPLITS, auto_size, updates
 from model.checkpoint import latest
+from model.device import choose
 from model.plan import Plan, plan
 from model.presets import ModelConfig, fitted
+from model.shortage import remedy, there
 from model.size import size
 from model.trainer import FitResult, fit
+from model.verdict import FITS, word
 from model.weights import save_model
 
 OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
@@ -33,7 +36,7 @@ def main() -> None:
     config = fitted(model_config(params), samples)
     an_epoch = updates_per_epoch(params, samples)
     planned = memory_plan(params, config, samples)
-    print(f"memory: {size_text(planned.predicted_bytes)} predicted at the peak", flush=True)
+    print(before(params, planned), flush=True)
     with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
         done = fit(params.train, config, samples, log=logger(curves, an_epoch, params), checkpoints=CHECKPOINTS)
     folder = save_model(OUT / "model", done.weights, config)
@@ -59,6 +62,15 @@ def memory_plan(params: Params, config: ModelConfig, samples: dict[str, np.ndarr
     there = count(samples, "train"), count(samples, "validation")
     batch, train = min(batch_size(params, samples), there[0]), params.train
     return plan(config, batch, config.seq_len, train.precision, train.checkpointing, samples=there)
+
+
+def before(params: Params, planned: Plan) -> str:
+    """What is predicted, and whether the device has it; a run that does not fit is tried all the same."""
+    device = choose(params.train.device)
+    total = there(device)[1]
+    judged = word(planned, total)
+    said = f"memory: {size_text(planned.predicted_bytes)} predicted at the peak, {judged} on {device.kind}"
+    return said if judged == FITS else f"{said} with {size_text(total)}; {remedy(params.train)}"
 
 
 def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:
