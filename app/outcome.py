@@ -61,8 +61,19 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
         "Checkpoint": checkpoint(train["checkpoint_bytes"]),
         "Registered": f"{registered['name']} version {registered['version']}, {aliases}",
         "Device": f"{train['device']}: {train['device_reason']}",
+        "Peak memory": peak_memory(train.get("memory") or {}),
     }
 
 
 def checkpoint(size_bytes: int | None) -> str:
     return MISSING if size_bytes is None else f"{size(size_bytes)} with the optimiser's state"
+
+
+def peak_memory(memory: dict[str, Any]) -> str:
+    """Predicted and measured, each under its own name; a run from before predictions has none."""
+    if "predicted_bytes" not in memory:
+        return MISSING
+    predicted = f"{size(memory['predicted_bytes'])} predicted"
+    if "measured_bytes" not in memory:
+        return f"{predicted}, not measured on {memory['kind']}"
+    return f"{predicted}, {size(memory['measured_bytes'])} measured, error {percent(abs(memory['error']))}"

@@ -61,6 +61,7 @@ def result(dataset_name: str) -> dict[str, Any]:
             "device": "AVX512",
             "device_reason": "cuda and mps not found",
             "checkpoint_bytes": 44_340_236,
+            "memory": {"kind": "cpu", "predicted_bytes": 112_000_000, "measured_bytes": 112_501_168, "error": -0.004},
             "updates_per_epoch": 36,
         },
         "evaluation": {
