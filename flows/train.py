@@ -17,15 +17,18 @@ from flows.progress import duration, size_text
 from flows.reports import write_report
 from model.batches import SPLITS, auto_size
 from model.checkpoint import latest
+from model.device import choose
 from model.dqn_plan import plan_dqn
 from model.dqn_presets import DqnConfig
 from model.dqn_training import DqnTraining
 from model.kinds import NetworkConfig
 from model.plan import Plan, plan
 from model.presets import fitted
+from model.shortage import remedy, there
 from model.size import size
 from model.trainer import FitResult, run
 from model.training import Training
+from model.verdict import FITS, word
 from model.weights import save_model
 
 OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
@@ -37,7 +40,7 @@ def main() -> None:
     samples = load_samples(OUT / "samples.npz")
     config = fitted(model_config(params), samples)
     planned = memory_plan(params, config, samples)
-    print(f"memory: {size_text(planned.predicted_bytes)} predicted at the peak", flush=True)
+    print(before(params, planned), flush=True)
     with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
         training = training_of(params, config, samples)
         an_epoch = training.updates
@@ -68,11 +71,20 @@ def count(samples: dict[str, np.ndarray], split: str) -> int:
 
 def memory_plan(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Plan:
     """What the run will need, worked out before it begins; its random numbers are not touched."""
-    there, train = (count(samples, "train"), count(samples, "validation")), params.train
+    counts, train = (count(samples, "train"), count(samples, "validation")), params.train
     if isinstance(config, DqnConfig):
-        return plan_dqn(train, config, params.dqn, load_samples(OUT / "episodes.npz"), there)
-    batch = min(batch_size(params, samples), there[0])
-    return plan(config, batch, config.seq_len, train.precision, train.checkpointing, samples=there)
+        return plan_dqn(train, config, params.dqn, load_samples(OUT / "episodes.npz"), counts)
+    batch = min(batch_size(params, samples), counts[0])
+    return plan(config, batch, config.seq_len, train.precision, train.checkpointing, samples=counts)
+
+
+def before(params: Params, planned: Plan) -> str:
+    """What is predicted, and whether the device has it; a run that does not fit is tried all the same."""
+    device = choose(params.train.device)
+    total = there(device)[1]
+    judged = word(planned, total)
+    said = f"memory: {size_text(planned.predicted_bytes)} predicted at the peak, {judged} on {device.kind}"
+    return said if judged == FITS else f"{said} with {size_text(total)}; {remedy(params.train)}"
 
 
 def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from model.kinds import PRESETS
 from model.plan import CUDA_CONTEXT_BYTES, Plan, plan
+from model.shortage import amount
 from model.size import size
 
 FITS, TIGHT, TOO_LARGE = "fits", "tight", "does not fit"
@@ -32,7 +33,7 @@ class Verdict:
 
 def verdict(planned: Plan, device_bytes: int) -> Verdict:
     """Fits, tight (from 85 %) or does not fit; then with the largest batch and the cheapest switch that do."""
-    found = Verdict(word=_word(planned, device_bytes), needed_bytes=needed(planned), device_bytes=device_bytes)
+    found = Verdict(word=word(planned, device_bytes), needed_bytes=needed(planned), device_bytes=device_bytes)
     if found.word != TOO_LARGE:
         return found
     return replace(
@@ -40,12 +41,24 @@ def verdict(planned: Plan, device_bytes: int) -> Verdict:
     )
 
 
+def sentence(planned: Plan, found: Verdict) -> str:
+    """The verdict in words and, if the plan does not fit, what does."""
+    said = f"{amount(found.needed_bytes)} of {amount(found.device_bytes)} with batches of {planned.batch}"
+    said = f"{said} and checkpointing {'on' if planned.checkpointing else 'off'}, the CUDA context included"
+    if found.word != TOO_LARGE:
+        return f"{said}: {found.word}."
+    batch = f"the largest batch is {found.largest_batch}" if found.largest_batch else "not even one sample fits"
+    switch = f"the cheapest switch is {found.switch}" if found.switch else "no single switch makes it fit"
+    return f"{said}: {found.word}; {batch}, {switch}."
+
+
 def needed(planned: Plan) -> int:
     """Bytes of the device that a run takes, the CUDA context included."""
     return planned.predicted_bytes + CUDA_CONTEXT_BYTES
 
 
-def _word(planned: Plan, device_bytes: int) -> str:
+def word(planned: Plan, device_bytes: int) -> str:
+    """Fits, tight or does not fit."""
     share = needed(planned) / device_bytes
     return FITS if share < TIGHT_SHARE else TIGHT if share <= 1 else TOO_LARGE
 

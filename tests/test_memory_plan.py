@@ -15,20 +15,21 @@ from bench.memory import allocator_peak
 from flows.commands.memory import riddle, switched_on
 from flows.commands.model import app
 from flows.errors import RESOURCES, classify
+from flows.params import Params
 from flows.reports import write_report
 from flows.summary import peak_memory, scores
-from flows.train import memory
+from flows.train import before, memory
 from model import checkpoint
 from model.learner import Learner
 from model.ledger import PARTS
 from model.memory import process_peak_bytes
-from model.plan import CUDA_CONTEXT_BYTES, plan
+from model.plan import CUDA_CONTEXT_BYTES, Plan, plan
 from model.presets import base, lite
 from model.recipe import TrainConfig
 from model.rehearsal import blank, rehearse
 from model.size import size
 from model.trainer import FitResult, fit
-from model.verdict import FITS, TIGHT, TOO_LARGE, needed, verdict
+from model.verdict import FITS, TIGHT, TOO_LARGE, needed, sentence, verdict
 
 SMALL = replace(base(), d_model=64, heads=4, layers=2, d_ff=128, seq_len=40, pattern_hidden=(32,), head_hidden=(32,))
 TINY = tiny_model(layers=1, scales=(1,))
@@ -74,7 +75,7 @@ def test_samples_that_stay_on_the_device_are_counted() -> None:
 
 @pytest.mark.parametrize(("share", "word"), [(0.5, FITS), (0.8499, FITS), (0.8501, TIGHT), (1.0, TIGHT)])
 def test_a_plan_is_tight_from_85_percent_on(share: float, word: str) -> None:
-    planned = plan(TINY, 2, 40, "fp32", True)
+    planned = planned_bytes(2**30)
     assert verdict(planned, round(needed(planned) / share)).word == word
 
 
@@ -83,6 +84,7 @@ def test_what_does_not_fit_comes_with_the_largest_batch_and_the_cheapest_switch(
     device = needed(plan(TINY, 37, 40, "fp32", False, samples=(40, 1))) + 1000
     found = verdict(planned, device)
     assert (found.word, found.largest_batch, found.switch) == (TOO_LARGE, 37, "checkpointing on")
+    assert "the largest batch is 37, the cheapest switch is checkpointing on" in sentence(planned, found)
     hopeless = verdict(planned, CUDA_CONTEXT_BYTES)
     assert (hopeless.word, hopeless.largest_batch, hopeless.switch) == (TOO_LARGE, None, None)
 
@@ -158,6 +160,25 @@ def test_the_memory_of_legacy_is_explained_in_two_sentences() -> None:
     assert [line[-1] for line in told] == [".", "."]
     assert "of the documented 43 GB" in told[0]
     assert riddle(replace(off, config=TINY), on) == []
+
+
+@pytest.mark.parametrize(
+    ("total", "said"),
+    [
+        (2**34, "memory: 1.0 GiB predicted at the peak, fits on cpu"),
+        (2**30, "memory: 1.0 GiB predicted at the peak, does not fit on cpu with 1.0 GiB; set precision to bf16"),
+    ],
+)
+def test_a_run_says_before_it_begins_whether_it_fits(monkeypatch: pytest.MonkeyPatch, total: int, said: str) -> None:
+    monkeypatch.setattr("flows.train.there", lambda device: (0, total))
+    assert before(Params(train=TrainConfig(device="cpu")), planned_bytes(2**30)) == said
+
+
+def planned_bytes(count: int) -> Plan:
+    """A plan with a peak of so many bytes."""
+    parts = dict.fromkeys(PARTS, 0) | {"activations": count}
+    settings = {"batch": 5, "precision": "fp32", "checkpointing": True, "samples": None, "validation_bytes": 0}
+    return Plan(config=TINY, **settings, **parts)
 
 
 def cpu_runs_out() -> None:

@@ -64,6 +64,7 @@ def numbers(planned: "Plan") -> dict[str, int]:
 
 def lines(found: "dict[bool, Plan]", chosen: bool, judged: "Verdict") -> list[str]:
     from model.plan import CUDA_CONTEXT_BYTES
+    from model.verdict import sentence
 
     on, off = found[True], found[False]
     rows: list[tuple[str, ...]] = [("predicted, at the peak of an update", "checkpointing on", "off")]
@@ -75,18 +76,6 @@ def lines(found: "dict[bool, Plan]", chosen: bool, judged: "Verdict") -> list[st
     network = title(asked.config.kind, asked.config.preset)
     head = f"{network}, batch {asked.batch} of {asked.config.seq_len} bars, {asked.precision}, AdamW"
     return [head, "", *table(rows, right=(1, 2)), "", sentence(asked, judged), *riddle(off, on)]
-
-
-def sentence(asked: "Plan", judged: "Verdict") -> str:
-    """The verdict and, if the plan does not fit, what does."""
-    there = f"{judged.device_bytes / GB:g} GB"
-    said = f"Checkpointing {'on' if asked.checkpointing else 'off'}: {size_text(judged.needed_bytes)} of {there}"
-    said = f"{said} with the CUDA context, {judged.word}."
-    if judged.word != "does not fit":
-        return said
-    batch = f"The largest batch is {judged.largest_batch}" if judged.largest_batch else "Not even one sample fits"
-    switch = f"the cheapest switch is {judged.switch}" if judged.switch else "no single switch makes it fit"
-    return f"{said} {batch}; {switch}."
 
 
 def riddle(off: "Plan", on: "Plan") -> list[str]:
