@@ -24,6 +24,8 @@ from flows import runfile, runview
 from flows.curves import read_curves
 from flows.errors import ServiceDownError
 from flows.health import Service, ask, prefect_url, services
+from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
+from flows.library import LibraryEntry, folder, library, use
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
@@ -31,16 +33,25 @@ from flows.workspace import create
 
 __all__ = [
     "Accepted",
+    "Imported",
+    "LibraryEntry",
     "Service",
+    "Upload",
+    "Wanted",
+    "bring_in",
     "cancel",
     "curves",
     "datasets",
+    "folder",
+    "library",
     "log_tail",
     "new_key",
+    "put_in_use",
     "run",
     "runs",
     "services",
     "trigger",
+    "use",
 ]
 
 DEPLOYMENT = "pivotline/local"
