@@ -12,6 +12,9 @@ page = st.navigation(
     [
         st.Page("views/train.py", title="Train", url_path="train", default=True),
         st.Page("views/size.py", title="Size", url_path="size"),
+        st.Page("views/data.py", title="Data", url_path="data"),
+        st.Page("views/registry.py", title="Registry", url_path="registry"),
+        st.Page("views/predict.py", title="Predict", url_path="predict"),
     ],
     position="top",
 )

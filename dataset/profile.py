@@ -17,7 +17,7 @@ from dataset.config import PreprocessConfig
 from dataset.schema import DatasetInfo, read_info, timeframe_seconds
 from dataset.trade_rules import overlap_findings
 
-LONGEST_BARS = (5, 15, 30, 60, 120, 240)  # upper ends of the classes of holding times; what is longer has its own
+LONGEST_BARS = (15, 30, 60, 120, 240)  # upper ends of the classes of holding times; what is longer has its own
 DAYS_BY_DAY, DAYS_BY_WEEK = 45, 400  # spans up to which trades are counted by day and by week, else by month
 
 
