@@ -56,7 +56,10 @@ def chart(
     in_sight: int = SHOWN,
     ahead: float = 0.5,
 ) -> Option:
-    """Candles with marks at points, lines and areas. `in_sight` of them before anybody zooms, `ahead` of the middle that share."""
+    """Candles with marks at points, lines and areas.
+
+    in_sight: candles shown before anybody zooms. ahead: the share of them that is right of the middle.
+    """
     grids = [
         {"left": 2, "right": ROOM, "top": 22, "bottom": 92},
         {"left": 2, "right": ROOM, "height": 34, "bottom": 50},
