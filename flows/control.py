@@ -26,6 +26,7 @@ from flows.errors import ServiceDownError
 from flows.health import Service, ask, prefect_url, services
 from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
 from flows.library import LibraryEntry, folder, library, use
+from flows.models import VersionView, model_folder, promote, roll_back, versions
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
@@ -37,6 +38,7 @@ __all__ = [
     "LibraryEntry",
     "Service",
     "Upload",
+    "VersionView",
     "Wanted",
     "bring_in",
     "cancel",
@@ -45,13 +47,17 @@ __all__ = [
     "folder",
     "library",
     "log_tail",
+    "model_folder",
     "new_key",
+    "promote",
     "put_in_use",
+    "roll_back",
     "run",
     "runs",
     "services",
     "trigger",
     "use",
+    "versions",
 ]
 
 DEPLOYMENT = "pivotline/local"
