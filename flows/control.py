@@ -25,8 +25,10 @@ from flows.curves import read_curves
 from flows.errors import ServiceDownError
 from flows.health import Service, ask, prefect_url, services
 from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
+from flows.judgement import Judged, Judgement, judgement
 from flows.library import LibraryEntry, folder, library, use
 from flows.models import VersionView, model_folder, promote, roll_back, versions
+from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
@@ -35,7 +37,12 @@ from flows.workspace import create
 __all__ = [
     "Accepted",
     "Imported",
+    "Judged",
+    "Judgement",
     "LibraryEntry",
+    "NextCandle",
+    "NextPivot",
+    "Prediction",
     "Service",
     "Upload",
     "VersionView",
@@ -45,10 +52,12 @@ __all__ = [
     "curves",
     "datasets",
     "folder",
+    "judgement",
     "library",
     "log_tail",
     "model_folder",
     "new_key",
+    "predict",
     "promote",
     "put_in_use",
     "roll_back",
