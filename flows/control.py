@@ -24,6 +24,7 @@ from flows import runfile, runview
 from flows.curves import read_curves
 from flows.errors import ServiceDownError
 from flows.health import Service, ask, prefect_url, services
+from flows.models import VersionView, model_folder, promote, roll_back, versions
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
@@ -32,15 +33,20 @@ from flows.workspace import create
 __all__ = [
     "Accepted",
     "Service",
+    "VersionView",
     "cancel",
     "curves",
     "datasets",
     "log_tail",
+    "model_folder",
     "new_key",
+    "promote",
+    "roll_back",
     "run",
     "runs",
     "services",
     "trigger",
+    "versions",
 ]
 
 DEPLOYMENT = "pivotline/local"

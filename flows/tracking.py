@@ -19,10 +19,9 @@ from mlflow.tracking import MlflowClient
 
 from flows.curves import read_curves
 from flows.project import Project
+from flows.versionview import DATASET_TAG, RUN_TAG
 
 EXPERIMENT = "pivotline"
-RUN_TAG = "pivotline.run_id"
-DATASET_TAG = "pivotline.dataset_version"
 BATCH = 1000  # metrics a call, the most that MLflow takes
 EVERY_S = 2.0
 FLUSH_S = 10.0  # the longest a finished run waits for its last points
@@ -65,10 +64,15 @@ def artifact_location(project: Project, uri: str) -> str | None:
     return (project.state / "mlartifacts").as_uri()
 
 
-def find_run(tracking: MlflowClient, run_id: str) -> Run | None:
+def experiment_id(tracking: MlflowClient) -> str:
+    """The experiment that `client` has made sure of."""
     experiment = tracking.get_experiment_by_name(EXPERIMENT)
     assert experiment is not None
-    found = tracking.search_runs([experiment.experiment_id], f"tags.`{RUN_TAG}` = '{run_id}'", max_results=1)
+    return str(experiment.experiment_id)
+
+
+def find_run(tracking: MlflowClient, run_id: str) -> Run | None:
+    found = tracking.search_runs([experiment_id(tracking)], f"tags.`{RUN_TAG}` = '{run_id}'", max_results=1)
     return found[0] if found else None
 
 
@@ -116,10 +120,8 @@ class Recorder:
         run_id = self.record["run_id"]
         run = find_run(tracking, run_id)
         if run is None:
-            experiment = tracking.get_experiment_by_name(EXPERIMENT)
-            assert experiment is not None
             tags = {RUN_TAG: run_id, DATASET_TAG: self.record["dataset_version"]}
-            run = tracking.create_run(experiment.experiment_id, run_name=run_id, tags=tags)
+            run = tracking.create_run(experiment_id(tracking), run_name=run_id, tags=tags)
             tracking.log_batch(run.info.run_id, params=list(flat_params(self.record["params"])))
         else:
             tracking.update_run(run.info.run_id, status="RUNNING")
@@ -141,7 +143,7 @@ class Recorder:
         try:
             yield
         except OUTAGE as error:
-            self._fail((str(error).strip().splitlines() or [type(error).__name__])[0][:200])
+            self._fail(first_line(error))
 
     def _fail(self, reason: str) -> None:
         if self.offline is None:
@@ -149,6 +151,10 @@ class Recorder:
             self.say(
                 f"MLflow does not take the record ({reason}); training goes on and curves are kept in {self.workspace}"
             )
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def flat_params(sections: dict[str, dict[str, Any]]) -> Iterator[Param]:
