@@ -6,7 +6,6 @@ import streamlit as st
 
 from app import dataset_reader
 from app.candle_files import candle_files
-from app.export import cell
 from app.format import plain, several, short
 from app.orders import REFUSALS
 from flows import control
@@ -96,7 +95,7 @@ def result(known: list[LibraryEntry]) -> None:
 
 def findings(lines: list[str]) -> None:
     st.dataframe(
-        {"Findings": [cell(line) for line in lines]},
+        {"Findings": lines},
         hide_index=True,
         height=FINDINGS_HEIGHT if len(lines) > 7 else "auto",
         column_config={"Findings": st.column_config.TextColumn()},

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from app.export import cell
 from app.format import MISSING, several, short
 from flows.control import LibraryEntry
 
@@ -22,7 +21,7 @@ def show(known: list[LibraryEntry]) -> None:
     st.dataframe(
         {
             "Version": [short(entry.version) for entry in known],
-            "Dataset": [cell(entry.name) or MISSING for entry in known],
+            "Dataset": [entry.name or MISSING for entry in known],
             "Trades": [entry.trades for entry in known],
             "State": [state(entry) for entry in known],
             "Named by": [named(entry) for entry in known],

@@ -38,7 +38,8 @@ def whiskers(rows: Sequence[Score], chance: float) -> Option:
     return base(
         {"top": 22, "bottom": 2, "right": 16},
         xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
-        yAxis=name_axis() | {"data": [row.name for row in rows], "splitLine": {"show": True, "lineStyle": {"color": HAIR}}},
+        yAxis=name_axis()
+        | {"data": [row.name for row in rows], "splitLine": {"show": True, "lineStyle": {"color": HAIR}}},
         tooltip={"show": False},
         series=[dots, *lines],
     )

@@ -7,7 +7,6 @@ import streamlit as st
 from app import backend, dataset_reader, dataset_shape, health, importing, versions_table
 from app.candles import HEIGHT, SHOWN, chart, frame
 from app.dataset_reader import library, window
-from app.export import cell
 from app.format import count, plain, several, short
 from app.trade_facts import facts
 from app.trade_marks import marks
@@ -160,10 +159,10 @@ def show_findings(found: list[Finding], accepted: int) -> None:
     st.subheader(f"Findings: {several(errors, 'error')}, {several(len(found) - errors, 'warning')}", anchor=False)
     st.dataframe(
         {
-            "File": [cell(finding.file) for finding in found],
+            "File": [finding.file for finding in found],
             "Row": [finding.row for finding in found],
-            "Field": [cell(finding.field) for finding in found],
-            "Finding": [cell(finding.message) for finding in found],
+            "Field": [finding.field for finding in found],
+            "Finding": [finding.message for finding in found],
             "Effect": ["stops training" if finding.severity == "error" else "kept" for finding in found],
         },
         hide_index=True,
