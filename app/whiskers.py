@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.charts import ACCENT, HAIR, MUTED, SMALL, Option, base, name_axis, rule, value_axis
+from app.charts import ACCENT, HAIR, MUTED, SMALL, Option, base, name_axis, names, room, rule, value_axis
 from app.format import percent
 
 ROW_HEIGHT = 38
@@ -35,13 +35,14 @@ def whiskers(rows: Sequence[Score], chance: float) -> Option:
         "label": {"show": True, "position": "top", "formatter": "{@[2]}", "fontSize": SMALL, "distance": 3},
         "markLine": rule(100 * chance, "chance", "xAxis"),
     }
+    called = [row.name for row in rows]
+    across = {"data": called, "splitLine": {"show": True, "lineStyle": {"color": HAIR}}}
     return base(
-        {"top": 22, "bottom": 2, "right": 16},
+        {"left": room(called), "top": 22, "bottom": 22, "right": 16, "containLabel": False},
         xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
-        yAxis=name_axis()
-        | {"data": [row.name for row in rows], "splitLine": {"show": True, "lineStyle": {"color": HAIR}}},
+        yAxis=name_axis() | across,
         tooltip={"show": False},
-        series=[dots, *lines],
+        series=[dots, *lines, names(called)],
     )
 
 

@@ -27,7 +27,7 @@ from flows.health import Service, ask, prefect_url, services
 from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
 from flows.judgement import Judged, Judgement, judgement
 from flows.library import LibraryEntry, folder, library, use
-from flows.models import VersionView, model_folder, promote, roll_back, versions
+from flows.models import VersionView, earlier_champion, model_folder, promote, roll_back, versions
 from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
@@ -51,6 +51,7 @@ __all__ = [
     "cancel",
     "curves",
     "datasets",
+    "earlier_champion",
     "folder",
     "judgement",
     "library",

@@ -24,7 +24,7 @@ def page() -> None:
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     left.title("Data", anchor=False)
     importing.ask()
-    health.warn()
+    health.watch()
     try:
         known, config = library(), backend.defaults().preprocess
     except (ValueError, OSError) as error:
