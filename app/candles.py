@@ -20,6 +20,17 @@ HEIGHT = 430
 SHOWN = 110  # candles in sight before anybody zooms
 ROOM = 66  # for the prices at the right
 DAY_S = 86_400
+COLUMN_AXIS = {"type": "value", "min": 0, "max": 1, "show": False}
+COLUMNS = {  # unseen bars over the full height, for clicks
+    "type": "bar",
+    "name": "column",
+    "yAxisIndex": 2,
+    "encode": {"x": "time", "y": "pick"},
+    "barWidth": "100%",
+    "selectedMode": "single",
+    "itemStyle": {"color": "rgba(0,0,0,0.001)"},
+    "tooltip": {"show": False},
+}
 GROUNDS = {"light": "#FFFFFF", "dark": "#111417"}
 
 
@@ -55,10 +66,12 @@ def chart(
     more: Sequence[Option] = (),
     in_sight: int = SHOWN,
     ahead: float = 0.5,
+    pick: bool = False,
 ) -> Option:
     """Candles with marks at points, lines and areas.
 
     in_sight: candles shown before anybody zooms. ahead: the share of them that is right of the middle.
+    pick: a click anywhere in a candle's column selects it; `picked` reads which.
     """
     grids = [
         {"left": 2, "right": ROOM, "top": 22, "bottom": 92},
@@ -94,8 +107,8 @@ def chart(
         {},
         dataset={"source": table},
         xAxis=[time_axis(0), time_axis(1)],
-        yAxis=[price_axis(window), {"type": "value", "gridIndex": 1, "show": False}],
-        series=[price, volume, *more],
+        yAxis=[price_axis(window), {"type": "value", "gridIndex": 1, "show": False}, COLUMN_AXIS],
+        series=[price, volume, *more, *([COLUMNS] if pick else [])],
         axisPointer={"link": [{"xAxisIndex": "all"}]},
         tooltip=tooltip(window),
         dataZoom=[
@@ -162,3 +175,10 @@ def written(text: str, color: str = MUTED, **more: Any) -> Option:
         "textBorderColor": halo,
         "textBorderWidth": 3,
     } | more
+
+
+def picked(event: Any) -> int | None:
+    """The row of the sent table whose column was clicked; None when none is."""
+    groups = event["selection"]["selected"] if event else []
+    rows = [row for group in groups for row in group["data_indices"]]
+    return rows[0] if rows else None

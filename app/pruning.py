@@ -108,8 +108,8 @@ def confirm(found: Any) -> None:
     kept = len(found.items) - len(going)
     st.markdown(
         f"{several(len(going), 'item')} of {size(found.free_bytes)} are removed for good. {several(kept, 'item')} "
-        "stay: best and last checkpoints, registered models, what a live run or an open page uses. Protection is looked at "
-        "again for each item at the moment of its removal."
+        "stay: best and last checkpoints, registered models, what a live run or an open page uses. Protection "
+        "is looked at again for each item at the moment of its removal."
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep all"):
