@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from app.format import duration, percent, plain
+from app.format import duration, percent, plain, several
 from app.orders import REFUSALS
 from app.trade_facts import at, price
 from dataset.annotations import EARLIEST, LATEST, Annotation
@@ -56,11 +56,11 @@ def moments(trade: Annotation) -> Iterator[tuple[str, int]]:
 
 def facts(said: Prediction, trades: list[Annotation]) -> dict[str, str]:
     """The answer in prices and times; what the kind of network does not answer is left out."""
-    found = {"Seen until": f"{at(said.seen_until)}, close {price(round(said.price, 8))}"}
+    found = {"Seen until": at(said.seen_until), "Last close": price(round(said.price, 8))}
     for candle in said.next_candles[:1]:
-        found[f"Next close, {plain(candle.stream)}"] = change(candle.close, said.price)
+        found[f"Next {candle.stream.rpartition(' ')[2]} close"] = change(candle.close, said.price)
     for pivot in said.pivots:
-        found[f"Pivot, level {pivot.level}"] = f"{change(pivot.price, said.price)}, in about {pivot.bars:,.0f} bars"
+        found[f"Level {pivot.level} pivot"] = f"{pivot.price:,.2f} in {several(round(pivot.bars), 'bar')}"
     if said.price_return is not None:
         end = said.price * (1 + said.price_return)
         found[f"In {said.horizon_bars} bars"] = change(end, said.price)

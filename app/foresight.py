@@ -73,13 +73,13 @@ def path(window: Window, said: Prediction) -> list[Option]:
     line = {
         "type": "line",
         "name": "expected pivots",
-        "data": [[names[seen], said.price], *points],
-        "symbol": "emptyDiamond",
+        "data": [{"value": [names[seen], said.price], "symbol": "none"}, *points],
+        "symbol": "diamond",
         "symbolSize": 11,
         "showSymbol": True,
         "showAllSymbol": True,
         "lineStyle": {"type": [2, 4], "width": 1.5, "color": VIOLET},
-        "itemStyle": {"color": VIOLET, "borderColor": VIOLET, "borderWidth": 2},
+        "itemStyle": {"color": "transparent", "borderColor": VIOLET, "borderWidth": 2},
         "silent": True,
         "tooltip": {"show": False},
         "markPoint": {"silent": True, "symbol": "circle", "symbolSize": 1, "data": marked},
@@ -107,10 +107,15 @@ def mistakes(window: Window, rows: tuple[Judged, ...], said: Prediction) -> list
         found.append(
             {
                 "coord": [names[place], float(window.values[place, 1])],
-                "symbol": "emptyCircle",
+                "symbol": "circle",
                 "symbolSize": 9,
                 "symbolOffset": [0, -14],
-                "itemStyle": {"color": STOP, "opacity": 1 if here else 0.6},
+                "itemStyle": {
+                    "color": "transparent",
+                    "borderColor": STOP,
+                    "borderWidth": 2,
+                    "opacity": 1 if here else 0.6,
+                },
                 "label": text if here else {"show": False},
             }
         )

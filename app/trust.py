@@ -20,7 +20,7 @@ def show(found: Judgement, open_time: Callable[[int], None]) -> None:
     st.subheader(
         f"Test split: {right} of {several(len(found.rows), 'sample')} answered right, the rest below", anchor=False
     )
-    left, middle, last = st.columns([3, 3, 4], gap="medium")
+    left, middle, last = st.columns([5, 5, 7], gap="medium")
     with left:
         st.markdown("**Confusion**, counts")
         spec = comparison.confusion({"confusion": found.confusion, "actions": list(found.actions)})
@@ -77,19 +77,19 @@ def worst(found: Judgement, open_time: Callable[[int], None]) -> None:
             "Time": [at(row.time).removesuffix(" UTC") for row in rows],
             "Was": [row.actual for row in rows],
             "Said": [row.predicted for row in rows],
-            "Gave it": [percent(row.probabilities[row.actual]) for row in rows],
             "Loss": [row.loss for row in rows],
+            "Gave it": [percent(row.probabilities[row.actual]) for row in rows],
             "Trade": [row.annotation_id or MISSING for row in rows],
         },
         hide_index=True,
         height=247,
         column_config={
-            "Time": st.column_config.TextColumn("Time, UTC", width=140),
+            "Time": st.column_config.TextColumn("Time, UTC", width=132),
             "Was": st.column_config.TextColumn(width=56),
             "Said": st.column_config.TextColumn(width=56),
             "Gave it": st.column_config.TextColumn(width=70, alignment="right"),
             "Loss": st.column_config.NumberColumn(format="%.2f", width=60),
-            "Trade": st.column_config.TextColumn(),
+            "Trade": st.column_config.TextColumn(width=70),
         },
         key="worst",
         selection_mode="single-row",
