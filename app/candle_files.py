@@ -25,10 +25,7 @@ def candle_files(most_mib: int) -> tuple[list[Upload], dict[str, Any]]:
     )
     uploads = [described(number, file) for number, file in enumerate(sent)]
     symbols = list(dict.fromkeys(upload.symbol for upload in uploads if upload.symbol))
-    with st.grid(2, min_column_width=120):
-        primary = st.selectbox("Annotated symbol", symbols, index=0 if symbols else None, key="primary symbol")
-        others = [symbol for symbol in symbols if symbol != primary] or symbols
-        reference = st.selectbox("Reference symbol", others, index=0 if others else None, key="reference symbol")
+    primary, reference = pair(symbols) if symbols else ("", "")
     steps = st.multiselect(
         "Timeframes of the annotated symbol, short to long",
         TIMEFRAMES,
@@ -36,7 +33,16 @@ def candle_files(most_mib: int) -> tuple[list[Upload], dict[str, Any]]:
         help="The first is that of the annotations. Longer ones without a file are made from shorter ones.",
     )
     ordered = tuple(step for step in TIMEFRAMES if step in steps)
-    return uploads, {"primary": primary or "", "reference": reference or "", "timeframes": ordered}
+    return uploads, {"primary": primary, "reference": reference, "timeframes": ordered}
+
+
+def pair(symbols: list[str]) -> tuple[str, str]:
+    """Which symbol was annotated, and which one tells of the market around it."""
+    with st.grid(2, min_column_width=120):
+        primary = st.selectbox("Annotated symbol", symbols, key=f"annotated of {symbols}")
+        others = [symbol for symbol in symbols if symbol != primary] or symbols
+        reference = st.selectbox("Reference symbol", others, key=f"reference of {others}")
+    return str(primary), str(reference)
 
 
 def described(number: int, file: Any) -> Upload:

@@ -32,6 +32,7 @@ COLUMNS = {  # unseen bars over the full height, for clicks
     "tooltip": {"show": False},
 }
 GROUNDS = {"light": "#FFFFFF", "dark": "#111417"}
+INKS = {"light": "#14181D", "dark": "#DDE1E6"}
 
 
 def labels(window: Window) -> list[str]:
@@ -74,8 +75,8 @@ def chart(
     pick: a click anywhere in a candle's column selects it; `picked` reads which.
     """
     grids = [
-        {"left": 2, "right": ROOM, "top": 22, "bottom": 92},
-        {"left": 2, "right": ROOM, "height": 34, "bottom": 50},
+        {"left": 2, "right": ROOM, "top": 22, "bottom": 92, "containLabel": False},
+        {"left": 2, "right": ROOM, "height": 34, "bottom": 50, "containLabel": False},
     ]
     price = {
         "type": "candlestick",
@@ -166,7 +167,7 @@ def decimals(window: Window) -> int:
 
 def written(text: str, color: str = MUTED, **more: Any) -> Option:
     """A label on the chart, with a halo of the ground so that it can be read over candles."""
-    halo = GROUNDS.get(st.context.theme.type or "dark", GROUNDS["dark"])
+    halo = GROUNDS[theme()]
     return {
         "show": True,
         "formatter": text,
@@ -175,6 +176,11 @@ def written(text: str, color: str = MUTED, **more: Any) -> Option:
         "textBorderColor": halo,
         "textBorderWidth": 3,
     } | more
+
+
+def theme() -> str:
+    """`light` or `dark`, as far as the browser has told."""
+    return "light" if st.context.theme.type == "light" else "dark"
 
 
 def picked(event: Any) -> int | None:

@@ -1,5 +1,6 @@
 """Importing files: sent, checked apart from `data/`, shown, and put into it only after a question."""
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,8 @@ from flows.control import Imported, LibraryEntry, Upload, Wanted
 from flows.errors import classify
 
 OPEN, READY, REFUSED = "import is open", "import that is checked", "why an import was refused"
+ASKED_FOR = "files and settings of the last check"
+MORE = re.compile(r" \(\d+ more\)$")  # on the first of several findings
 QUESTION, SAID = "version or import to put into data/", "what came of a change of data/"
 MOST_MIB = 100
 HERE, OWN = "Those of this dataset", "Own files"
@@ -53,8 +56,10 @@ def form(known: list[LibraryEntry]) -> None:
     meant: dict[str, Any] = {"candles_of": current.version if current else None}
     if origin == OWN:
         candles, meant = candle_files(MOST_MIB)
-    name = st.text_input("Name of the dataset", max_chars=80, placeholder="Binance August 2024")
+    name = st.text_input("Name of the dataset", max_chars=80, placeholder="Binance August 2024", live=True)
     skip = st.toggle("Leave out trades that break a rule", help="They are told, and stay out of the dataset.")
+    sent = [annotations.file_id if annotations else "", *((one.label, one.symbol, one.timeframe) for one in candles)]
+    forget_other([*sent, name, skip, str(meant)])
     lacking = "" if annotations else "annotated trades"
     lacking = lacking or ("" if name.strip() else "a name") or ("" if origin == HERE or candles else "candle files")
     if st.button("Check files", type="primary", disabled=bool(lacking), help=f"Needs {lacking}." if lacking else None):
@@ -64,6 +69,14 @@ def form(known: list[LibraryEntry]) -> None:
             candles,
             Wanted(name=name.strip(), skip_rejected=skip, **meant),
         )
+
+
+def forget_other(asked: list[Any]) -> None:
+    """What was found in other files, or for other settings, is no answer any more."""
+    if st.session_state.get(ASKED_FOR) != asked:
+        st.session_state[ASKED_FOR] = asked
+        st.session_state.pop(READY, None)
+        st.session_state.pop(REFUSED, None)
 
 
 def check(annotations: Upload, candles: list[Upload], wanted: Wanted) -> None:
@@ -81,7 +94,9 @@ def result(known: list[LibraryEntry]) -> None:
     refused, ready = st.session_state.get(REFUSED), st.session_state.get(READY)
     if refused:
         lines = refused.splitlines()
-        st.error(f"{plain(lines[0])}. Nothing was imported; the dataset in data/ is as it was.")
+        lines = [MORE.sub("", lines[0]), *lines[1:]]
+        told = f"{several(len(lines), 'finding')}, the first: " if len(lines) > 1 else ""
+        st.error(f"{told}{plain(lines[0])}. Nothing was imported; the dataset in data/ is as it was.")
         if len(lines) > 1:
             findings(lines)
     elif ready:

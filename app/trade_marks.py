@@ -30,11 +30,7 @@ def ends(window: Window, names: list[str], trade: Annotation, chosen: bool) -> l
     long, places = trade.direction > 0, decimals(window)
     opacity = 1 if chosen else FAINT
     said = written(f"{trade.side} {trade.entry_price:,.{places}f}", position="bottom" if long else "top")
-    left = written(
-        f"exit {trade.exit_price:,.{places}f}",
-        position="top" if trade.exit_price > trade.entry_price else "bottom",
-        distance=8,
-    )
+    left = written(f"exit {trade.exit_price:,.{places}f}", position="right", distance=6)
     return [
         {
             "coord": [names[window.place(trade.entry_time)], trade.entry_price],

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from app import comparison
+from app.candles import INKS, theme
 from app.charts import MUTED, Option, base, bottom_axis, value_axis
 from app.format import MISSING, percent, several
 from app.trade_facts import at
@@ -24,6 +25,7 @@ def show(found: Judgement, open_time: Callable[[int], None]) -> None:
     with left:
         st.markdown("**Confusion**, counts")
         spec = comparison.confusion({"confusion": found.confusion, "actions": list(found.actions)})
+        spec["series"][0]["label"]["color"] = INKS[theme()]
         st.echarts_chart(spec, height=HEIGHT, key="confusion", alt="Confusion matrix of the test split")
     with middle:
         st.markdown("**Reliability**, said against happened")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dataset.annotations import read_annotations
 from dataset.importers.content import check_content, kind_of
-from dataset.schema import read_info
+from dataset.schema import read_info, symbol_dir
 from dataset.versions import version
 from flows.library import beside, folder, replace_data
 from flows.project import Project, find_project
@@ -100,6 +101,8 @@ def order(place: Path, paths: list[Path], candles: Sequence[Upload], wanted: Wan
         return given | meant | {"candles": sources, "book": None, "simulated": False}
     root = folder(wanted.candles_of)
     info = read_info(root)
+    symbols = {info.primary, info.reference, *(trade.symbol for trade in read_annotations(root)[0])}
+    names = {symbol_dir(symbol): symbol for symbol in symbols}
     return given | {
         "primary": info.primary,
         "reference": info.reference,
@@ -108,7 +111,7 @@ def order(place: Path, paths: list[Path], candles: Sequence[Upload], wanted: Wan
         "simulated": info.simulated,
         "book": str(root / "book"),
         "candles": [
-            {"symbol": path.parent.name, "timeframe": path.stem, "path": str(path)}
+            {"symbol": names.get(path.parent.name, path.parent.name), "timeframe": path.stem, "path": str(path)}
             for path in sorted(root.glob("candles/*/*.parquet"))
         ],
     }
