@@ -28,19 +28,27 @@ from flows.models import VersionView, model_folder, promote, roll_back, versions
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
+from flows.upkeep import Disk, Pruned, PruneItem, PrunePlan, disk, prune, prune_plan
 from flows.workspace import create
 
 __all__ = [
     "Accepted",
+    "Disk",
+    "PruneItem",
+    "PrunePlan",
+    "Pruned",
     "Service",
     "VersionView",
     "cancel",
     "curves",
     "datasets",
+    "disk",
     "log_tail",
     "model_folder",
     "new_key",
     "promote",
+    "prune",
+    "prune_plan",
     "roll_back",
     "run",
     "runs",
