@@ -22,7 +22,7 @@ ROW_HEIGHT = 28
 def plan() -> Any:
     """The plan, or the sentence that says why there is none."""
     try:
-        return control.prune_plan()  # type: ignore[attr-defined]
+        return control.prune_plan()
     except REFUSALS as error:
         return classify(error).message
 
@@ -121,7 +121,7 @@ def confirm(found: Any) -> None:
 
 
 def remove(found: Any) -> None:
-    pressed.carry_out(lambda: sentence(control.prune(found)))  # type: ignore[attr-defined]
+    pressed.carry_out(lambda: sentence(control.prune(found)))
     plan.clear()
 
 

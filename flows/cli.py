@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows import output
-from flows.commands import data, model, predict, registry
+from flows.commands import data, model, predict, prune, registry
 from flows.errors import BAD_INPUT, classify
 from flows.project import Project, find_project
 
@@ -23,6 +23,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(model.app, name="model")
 app.command()(predict.predict)
 app.add_typer(registry.app, name="registry")
+app.command()(prune.prune)
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 and the signal, as shells count
 CANCELLED = "cancelled; what was complete is kept"

@@ -32,10 +32,12 @@ from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
+from flows.upkeep import Disk, Pruned, PruneItem, PrunePlan, disk, prune, prune_plan
 from flows.workspace import create
 
 __all__ = [
     "Accepted",
+    "Disk",
     "Imported",
     "Judged",
     "Judgement",
@@ -43,6 +45,9 @@ __all__ = [
     "NextCandle",
     "NextPivot",
     "Prediction",
+    "PruneItem",
+    "PrunePlan",
+    "Pruned",
     "Service",
     "Upload",
     "VersionView",
@@ -51,6 +56,7 @@ __all__ = [
     "cancel",
     "curves",
     "datasets",
+    "disk",
     "earlier_champion",
     "folder",
     "judgement",
@@ -60,6 +66,8 @@ __all__ = [
     "new_key",
     "predict",
     "promote",
+    "prune",
+    "prune_plan",
     "put_in_use",
     "roll_back",
     "run",

@@ -9,9 +9,10 @@ from typing import Any
 
 from flows import runfile, summary
 from flows.errors import ServiceDownError, classify
+from flows.params import load_params
 from flows.progress import duration, size_text
 from flows.project import Project
-from flows.prune import prune
+from flows.prune import prune_run
 from flows.registry import register
 from flows.stages import STAGES, run_stage
 from flows.tracking import OUTAGE, Recorder
@@ -51,7 +52,7 @@ def execute(project: Project, workspace: Path, step: Step, say: Say, **facts: An
         registered = tracked(
             workspace, step, "register", partial(register_outcome, project, recorder, workspace, record)
         )
-        tracked(workspace, step, "prune", partial(prune_outcome, workspace, record))
+        tracked(workspace, step, "prune", partial(prune_outcome, project, workspace))
     except BaseException as error:
         end_early(workspace, recorder, error)
         raise
@@ -123,9 +124,8 @@ def unrecorded(workspace: Path, reason: str) -> str:
     return f"trained, not registered: MLflow did not take the model ({reason}); {kept}; run again once it does"
 
 
-def prune_outcome(workspace: Path, record: dict[str, Any], say: Say) -> Outcome:
-    best_step = summary.read(workspace, "train")["best_step"]
-    done = prune(workspace / "checkpoints", record["params"]["prune"]["keep_last"], best_step)
+def prune_outcome(project: Project, workspace: Path, say: Say) -> Outcome:
+    done = prune_run(project, workspace.name, load_params(workspace / "params.yaml").prune)
     say(f"{done.kept} checkpoints kept, {done.removed} removed, {size_text(done.freed_bytes)} freed")
     return {"state": "done", **asdict(done)}
 
