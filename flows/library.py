@@ -4,6 +4,7 @@ A version is named by the hash of its files; nothing here changes one. `data/` i
 only once every file of the version that leaves it is in the cache.
 """
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from dataset.versions import add, held, restore, tracked_version, version
 from flows.project import Project, find_project
 
 POINTER = "data.dvc"
+VERSION = re.compile(r"[0-9a-f]{32}\.dir")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +66,8 @@ def places(project: Project) -> dict[str, list[str]]:
         found.setdefault(entry.version, []).append(f"commit {entry.commit} of {entry.at[:10]}")
     for pointer in sorted(project.runs.glob("*/data.dvc"), reverse=True):
         found.setdefault(tracked_version(pointer), []).append(f"run {pointer.parent.name}")
+    for name in sorted(remembered(project)):
+        found.setdefault(name, [])
     return found
 
 
@@ -113,7 +117,8 @@ def replace_data(project: Project, staged: Path) -> str:
         left = current_version(project)
         if left:
             keep(project, left)
-        add(staged, project.cache)
+            remember(project, left)
+        remember(project, add(staged, project.cache))
         put_in_place(staged / "data", target)
         (staged / POINTER).replace(project.root / POINTER)
     return left or ""
@@ -131,6 +136,19 @@ def keep(project: Project, left: str) -> None:
         add(copy, project.cache)
     if not held(left, [project.cache]):
         raise OSError(f"dataset version {left} could not be put into the cache {project.cache}; data/ was left alone")
+
+
+def remember(project: Project, name: str) -> None:
+    """Notes that `data/` held a version: from then on no prune takes its files."""
+    notes = project.state / "datasets"
+    notes.mkdir(parents=True, exist_ok=True)
+    (notes / f"{name}.held").touch()
+
+
+def remembered(project: Project) -> set[str]:
+    """The versions that `data/` was given or gave up here."""
+    found = (path.name.removesuffix(".held") for path in (project.state / "datasets").glob("*.held"))
+    return {name for name in found if VERSION.fullmatch(name)}
 
 
 @contextmanager
