@@ -1,25 +1,27 @@
 """What takes disk and may go: the plan with its reasons, and its carrying out after a question."""
 
+import re
 from collections import defaultdict
-from typing import Any
 
 import streamlit as st
 
 from app import charts, pressed
-from app.format import plain, several, size
+from app.format import plain, several, size, tag
 from app.orders import REFUSALS
 from flows import control
+from flows.control import Pruned, PruneItem, PrunePlan
 from flows.errors import classify
 
 ASKED = "removing is asked for"
 PROTECTED, FREE = "#7C8590", "#C9781F"  # grey: kept; amber: what can be freed
+ONE_RUN, ONE_VERSION = re.compile(r"run \d{8}-\d{6}-[0-9a-f]{6}"), re.compile(r"version \d+ of \S+")
 PLACES = {"run": "run", "mlflow": "MLflow", "dvc": "DVC cache"}
 TABLE_HEIGHT = 282
 ROW_HEIGHT = 28
 
 
 @st.cache_data(ttl=10, show_spinner=False)
-def plan() -> Any:
+def plan() -> PrunePlan | str:
     """The plan, or the sentence that says why there is none."""
     try:
         return control.prune_plan()
@@ -28,10 +30,6 @@ def plan() -> Any:
 
 
 def section() -> None:
-    if not hasattr(control, "prune_plan"):
-        st.subheader("Checkpoints", anchor=False)
-        st.caption("What may be removed cannot be planned here yet.")
-        return
     with st.spinner("Looking at checkpoints"):
         found = plan()
     if isinstance(found, str):
@@ -51,7 +49,8 @@ def section() -> None:
             key="bytes",
             alt="Bytes by what protects them or lets them go",
         )
-        st.caption(f"Budget {size(found.budget_bytes)}: what the params allow before a prune removes more.")
+        notes = "".join(f" {plain(note)}." for note in found.notes)
+        st.caption(f"The budget for all of it is {size(found.budget_bytes)}.{notes}")
     with right:
         table(found.items)
         going = sum(item.goes for item in found.items)
@@ -62,26 +61,31 @@ def section() -> None:
             st.caption(f"Frees {size(found.free_bytes)}. Asks once." if going else "Nothing may go: all is protected.")
 
 
-def freed(found: Any) -> str:
+def freed(found: PrunePlan) -> str:
     return f"{size(found.free_bytes)} can be freed" if found.free_bytes else "nothing can be freed"
 
 
-def bars(items: tuple[Any, ...]) -> tuple[list[tuple[str, int, str]], list[str]]:
+def bars(items: tuple[PruneItem, ...]) -> tuple[list[tuple[str, int, str]], list[str]]:
     """Bytes by reason, what is kept first; amber is what can go."""
     sums: dict[tuple[bool, str], int] = defaultdict(int)
     for item in items:
-        sums[item.goes, item.why] += item.bytes
+        sums[item.goes, reason(item)] += item.bytes
     order = sorted(sums, key=lambda entry: (entry[0], -sums[entry]))
     rows = [(why, sums[goes, why], f"{size(sums[goes, why])} {'can go' if goes else 'kept'}") for goes, why in order]
     return rows, [FREE if goes else PROTECTED for goes, _ in order]
 
 
-def table(items: tuple[Any, ...]) -> None:
+def reason(item: PruneItem) -> str:
+    """Why, without the name of the one run or version that it is about."""
+    return ONE_VERSION.sub("a registered version", ONE_RUN.sub("a run", item.why))
+
+
+def table(items: tuple[PruneItem, ...]) -> None:
     listed = sorted(items, key=lambda item: (not item.goes, -item.bytes))
     st.dataframe(
         {
             "What": [item.name for item in listed],
-            "Of": [item.run_id or PLACES.get(item.place, item.place) for item in listed],
+            "Of": [f"run {tag(item.run_id)}" if item.run_id else PLACES.get(item.place, "") for item in listed],
             "Size": [size(item.bytes) for item in listed],
             "Plan": ["remove" if item.goes else "keep" for item in listed],
             "Why": [item.why for item in listed],
@@ -89,7 +93,9 @@ def table(items: tuple[Any, ...]) -> None:
         hide_index=True,
         height=TABLE_HEIGHT if len(listed) > 7 else "auto",
         column_config={
-            "Size": st.column_config.TextColumn(alignment="right", width=80),
+            "What": st.column_config.TextColumn(width=150),
+            "Of": st.column_config.TextColumn(width=80),
+            "Size": st.column_config.TextColumn(alignment="right", width=75),
             "Plan": st.column_config.TextColumn(width=70),
             "Why": st.column_config.TextColumn(width=240),
         },
@@ -103,7 +109,7 @@ def ask() -> None:
 
 
 @st.dialog("Remove what is not protected?")
-def confirm(found: Any) -> None:
+def confirm(found: PrunePlan) -> None:
     going = [item for item in found.items if item.goes]
     kept = len(found.items) - len(going)
     st.markdown(
@@ -120,13 +126,12 @@ def confirm(found: Any) -> None:
             st.rerun()
 
 
-def remove(found: Any) -> None:
+def remove(found: PrunePlan) -> None:
     pressed.carry_out(lambda: sentence(control.prune(found)))
     plan.clear()
 
 
-def sentence(done: Any) -> str:
+def sentence(done: Pruned) -> str:
     """What was really removed, counted by the remover."""
     notes = f" {' '.join(f'{note}.' for note in done.notes)}" if done.notes else ""
-    removed, kept = (part if isinstance(part, int) else len(part) for part in (done.removed, done.kept))
-    return f"{several(removed, 'item')} removed, {size(done.freed_bytes)} freed, {kept} kept.{notes}"
+    return f"{several(done.removed, 'item')} removed, {size(done.freed_bytes)} freed, {done.kept} kept.{notes}"

@@ -57,4 +57,4 @@ def apart(chosen: VersionView, champion: VersionView) -> str:
         return "The intervals do not overlap: it is better."
     if chosen.interval[1] < champion.interval[0]:
         return "The intervals do not overlap: it is worse."
-    return "The intervals overlap: better is not proven."
+    return "The intervals overlap: neither is proven better."

@@ -22,6 +22,7 @@ from flows.project import Project, find_project
 
 IMPORT_ID = re.compile(r"[0-9a-f]{16}")
 MOST_S = 300.0
+MEMORY_BYTES = 4 << 30  # of addresses for the importing process, a good part of which its libraries take
 KEPT_S = 24 * 3600.0  # an import that nobody put into data/ is removed a day later
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_NUM_THREADS"), "1")
 
@@ -124,7 +125,7 @@ def carry_out(project: Project, given: dict[str, Any], labels: dict[str, str]) -
             [sys.executable, "-m", "flows.intake"],
             cwd=project.root,
             env=os.environ | ONE_THREAD,
-            input=json.dumps(given),
+            input=json.dumps(given | {"memory_bytes": MEMORY_BYTES}),
             capture_output=True,
             text=True,
             timeout=MOST_S,

@@ -12,7 +12,6 @@ from typing import Any
 from dataset.importers import CandleSource, import_dataset
 from flows.errors import classify
 
-MOST_MEMORY_BYTES = 4 << 30  # of addresses, which the libraries alone take half of
 MOST_CPU_S = 180
 MOST_FILE_BYTES = 2 << 30
 
@@ -20,8 +19,9 @@ MOST_FILE_BYTES = 2 << 30
 def main() -> None:
     """Reads an order from standard input, writes the import's report or `error` to standard output."""
     order = json.load(sys.stdin)
+    most_bytes = int(order.pop("memory_bytes"))
     for limit, most in (
-        (resource.RLIMIT_AS, MOST_MEMORY_BYTES),
+        (resource.RLIMIT_AS, most_bytes),
         (resource.RLIMIT_CPU, MOST_CPU_S),
         (resource.RLIMIT_FSIZE, MOST_FILE_BYTES),
     ):
@@ -29,8 +29,8 @@ def main() -> None:
     try:
         print(json.dumps(carry_out(order)))
     except MemoryError:
-        gib = MOST_MEMORY_BYTES >> 30
-        print(json.dumps({"error": f"a file unpacks to more than the {gib} GiB that an import may take", "code": 3}))
+        most = f"{most_bytes / 2**30:.1f} GiB"
+        print(json.dumps({"error": f"a file unpacks to more than the {most} that an import may take", "code": 3}))
     except (ValueError, OSError) as error:
         told = classify(error)
         print(json.dumps({"error": told.message, "code": told.code}))
