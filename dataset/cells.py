@@ -25,6 +25,8 @@ def read_cells(path: Path) -> list[tuple[int, Cells]]:
     try:
         rows = list(_parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path))
     except (csv.Error, UnicodeDecodeError, pa.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError):  # one of Arrow's is both
+            raise
         raise ValueError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None
     header = [name.strip() for name in rows[0]] if rows else []
     _check_header(path.name, header)

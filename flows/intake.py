@@ -29,8 +29,8 @@ def main() -> None:
     try:
         print(json.dumps(carry_out(order)))
     except MemoryError:
-        most = f"{most_bytes / 2**30:.1f} GiB"
-        print(json.dumps({"error": f"a file unpacks to more than the {most} that an import may take", "code": 3}))
+        memory = f"{most_bytes / 2**30:.1f} GiB"
+        print(json.dumps({"error": f"a file unpacks to more than the {memory} that an import may take", "code": 3}))
     except (ValueError, OSError) as error:
         told = classify(error)
         print(json.dumps({"error": told.message, "code": told.code}))
