@@ -5,22 +5,22 @@ from typing import Any
 
 import streamlit as st
 
-from app import dataset_reader, histogram
+from app import histogram
 from app.format import count, several
 from app.trade_facts import at
-from dataset.config import PreprocessConfig
 
 MONTH = {"day": "%-d %b", "week": "%-d %b", "month": "%b %Y"}
 
 
-def show(version: str, config: PreprocessConfig) -> None:
-    shape, made = dataset_reader.profile(version, config), dataset_reader.facts(version, config)
+def show(shape: dict[str, Any], made: dict[str, Any] | None) -> None:
+    """`shape` is a profile; `made` tells of the samples, if there are any."""
     left, middle, right = st.columns(3, gap="medium")
     entries = [(f"{date.fromisoformat(start):{MONTH[shape['period']]}}", number) for start, number in shape["entries"]]
-    small(left, "Samples by action", list(made["samples_by_action"].items()), "actions")
+    if made:
+        small(left, "Samples by action", list(made["samples_by_action"].items()), "actions")
     small(middle, "Trades by bars held", shape["holding"], "holding")
     small(right, f"Trades by {shape['period']} of entry", entries, "entries")
-    st.markdown(" ".join(sentences(shape, made)))
+    st.markdown(" ".join([*sentences(shape), *(sample_sentences(made) if made else [])]))
     st.dataframe(
         {
             "Stream": [f"{row['symbol']} {row['timeframe']}" for row in shape["candles"]],
@@ -41,19 +41,24 @@ def small(place: Any, title: str, rows: list[tuple[str, int]], key: str) -> None
         st.echarts_chart(histogram.bars(rows), height=histogram.HEIGHT, key=key, alt=title)
 
 
-def sentences(shape: dict[str, Any], made: dict[str, Any]) -> list[str]:
-    """Holding time, overlaps, splits and the book, each in a sentence."""
+def sample_sentences(made: dict[str, Any]) -> list[str]:
     splits = ", ".join(f"{made['split'][name]} {name}" for name in ("train", "validation", "test"))
+    return [
+        f"The samples are split by time into {splits}, with {made['split']['purged']} purged between them.",
+        f"{several(len(made['refused']), 'sample')} could not be made." if made["refused"] else "",
+    ]
+
+
+def sentences(shape: dict[str, Any]) -> list[str]:
+    """Holding time, overlaps and the book, each in a sentence."""
     overlaps, book = shape["overlaps"], shape["book"]
     return [
         f"Half of the trades last at most {shape['median_bars']:,.0f} bars.",
         f"{several(overlaps, 'trade')} {'begins' if overlaps == 1 else 'begin'} before another one ends."
         if overlaps
         else "No two trades of a symbol overlap.",
-        f"The samples are split by time into {splits}, with {made['split']['purged']} purged between them.",
-        f"{several(len(made['refused']), 'sample')} could not be made." if made["refused"] else "",
         f"{several(book['snapshots'], 'snapshot')} of the order book from {at(book['first'])} to {at(book['last'])}: "
-        f"{book['trades']} of {made['trades']} trades have a fresh one when they are decided."
+        f"{book['trades']} of {sum(held for _, held in shape['holding'])} trades have a fresh one when they are decided."
         if book
         else "There is no order book: its features are masked.",
     ]

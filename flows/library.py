@@ -8,14 +8,17 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
+from dataset.cells import read_cells
 from dataset.history import cached, commits, peek, stores
 from dataset.importers.place import check_target, put_in_place
+from dataset.schema import annotation_path, read_info
 from dataset.versions import add, held, restore, tracked_version, version
 from flows.project import Project, find_project
 
@@ -45,6 +48,8 @@ def library() -> list[LibraryEntry]:
     order = list(dict.fromkeys([*seen, *files]))
     facts = {name: peek(files.get(name, {}), folders) for name in order}
     current, tracked = current_version(project), pointed(project)
+    if current:
+        facts[current] = told(project.root / "data")
     return [
         LibraryEntry(
             version=name,
@@ -56,6 +61,16 @@ def library() -> list[LibraryEntry]:
         )
         for name in order
     ]
+
+
+def told(root: Path) -> dict[str, Any]:
+    """What the dataset in `data/` says of itself, as far as it can be read; what is wrong is told by its findings."""
+    found: dict[str, Any] = {}
+    with suppress(ValueError):
+        info = read_info(root)
+        found |= {"name": info.name, "simulated": info.simulated}
+        found["trades"] = len(read_cells(annotation_path(root)))
+    return found
 
 
 def places(project: Project) -> dict[str, list[str]]:

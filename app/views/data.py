@@ -81,7 +81,8 @@ def dataset(entry: LibraryEntry, config: PreprocessConfig) -> None:
         return
     show_findings(found, len(trades))
     if trades and not any(finding.severity == "error" for finding in found):
-        dataset_shape.show(entry.version, config)
+        made = samples(entry.version, config)
+        dataset_shape.show(dataset_reader.profile(entry.version, config), None if isinstance(made, str) else made)
 
 
 def answer(entry: LibraryEntry, trades: list[Annotation], found: list[Finding], config: PreprocessConfig) -> str:
@@ -93,9 +94,19 @@ def answer(entry: LibraryEntry, trades: list[Annotation], found: list[Finding], 
     wrong = sum(finding.severity == "error" for finding in found)
     if wrong:
         return f"{said}. It cannot be trained on before the {several(wrong, 'error')} below are mended."
-    made = dataset_reader.facts(entry.version, config)
+    made = samples(entry.version, config)
+    if isinstance(made, str):
+        return f"{said}. It gives no samples with these settings: {plain(made)}."
     kinds = ", ".join(f"{number} {action}" for action, number in made["samples_by_action"].items())
     return f"{said}. They give {count(made['samples'])} samples: {kinds}."
+
+
+def samples(version: str, config: PreprocessConfig) -> dict[str, Any] | str:
+    """What a training would make of it, or the sentence that says why it could not."""
+    try:
+        return dataset_reader.facts(version, config)
+    except ValueError as error:
+        return str(error).splitlines()[0]
 
 
 def on_candles(version: str, info: DatasetInfo, trades: list[Annotation]) -> None:
