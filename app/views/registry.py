@@ -24,7 +24,8 @@ def page() -> None:
     elif not found.versions:
         st.subheader("Versions", anchor=False)
         st.markdown("No version yet. A training registers its model; the first becomes the champion.")
-        st.page_link("views/train.py", label="Train a model")
+        if st.button("Train a model"):
+            st.switch_page("views/train.py")
     else:
         versions(found)
     pruning.section()
