@@ -67,8 +67,7 @@ def limits(window: Window, names: list[str], trade: Annotation) -> list[Any]:
     """The stop while the trade was open, and the last candle that its decision could see."""
     found: list[Any] = []
     if trade.stop_price is not None:
-        side = "insideStartBottom" if trade.direction > 0 else "insideStartTop"
-        text = written(f"stop {trade.stop_price:,.{decimals(window)}f}", STOP, position=side)
+        text = written(f"stop {trade.stop_price:,.{decimals(window)}f}", STOP, position="end", distance=4)
         start = {
             "coord": [names[window.place(trade.entry_time)], trade.stop_price],
             "lineStyle": {"color": STOP, "type": [5, 3]},

@@ -73,7 +73,7 @@ def table(found: Registry) -> VersionView:
         height=TABLE_HEIGHT if len(numbers) > 7 else "auto",
         column_config={
             "Version": st.column_config.NumberColumn(width=70, alignment="left"),
-            "Alias": st.column_config.TextColumn(),
+            "Alias": st.column_config.TextColumn(width=120),
             "Balanced accuracy (95 %)": st.column_config.TextColumn(alignment="right"),
             "Dataset": st.column_config.TextColumn(width=80),
             "Run": st.column_config.TextColumn(width=80),
