@@ -11,20 +11,20 @@ from flows.control import VersionView
 from model.kinds import title
 
 CHAMPION = "champion"
-LOOK_S = 1.0
+LOOK_S, AGAIN_S = 1.0, 5.0  # before the registry has answered, and after
 HEIGHT = 150
 
 
 def show() -> None:
     """Draws the champion; a skeleton that is looked at again until the registry has answered."""
     waiting = SHELF.look() is None
-    st.fragment(draw, run_every=LOOK_S if waiting else None)(waiting)
+    st.fragment(draw, run_every=LOOK_S if waiting else AGAIN_S)(waiting)
 
 
 def draw(waiting: bool) -> None:
     found = SHELF.look()
     if waiting and found is not None:
-        st.rerun()  # it is there: draw it once more, without a timer
+        st.rerun()  # it is there: draw it once more, with a slower timer
     with st.container(border=True, height="stretch"):
         if found is None:
             st.skeleton(height=HEIGHT)
