@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from flows import owner
+
 BAD_INPUT, RESOURCES, SERVICE_DOWN, INTERNAL = 2, 3, 4, 5
 REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
 RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE}
@@ -28,6 +30,10 @@ class StageError(Exception):
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
         self.code = code
+
+
+class StageKilledError(StageError):
+    """A stage was killed, by the kernel or from outside: it crashed and can be resumed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +68,11 @@ def classify(error: BaseException) -> Report:
 
 
 def stage_main(body: Callable[[], None]) -> None:
-    """Runs a stage as a process: on an error prints its sentence, leaves it for the pipeline, exits by class."""
+    """Runs a stage as a process: on an error prints its sentence, leaves it for the pipeline, exits by class.
+
+    It ends with the process that it belongs to.
+    """
+    owner.watch()
     try:
         body()
     except Exception as error:  # the process edge: the one place where every error becomes a sentence

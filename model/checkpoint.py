@@ -116,6 +116,11 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Tensor] | None, dict[
     return unpack(path / WEIGHTS), optimizer, read_json(path / STATE)
 
 
+def state_of(path: Path) -> dict[str, Any]:
+    """The state of a complete checkpoint, without its tensors."""
+    return read_json(path / STATE)
+
+
 def delete(path: Path) -> None:
     """Remove a checkpoint, or a link to one; it loses its name first, so half a removal is never listed."""
     hidden = path.with_name(f"{HIDDEN}removed-{path.name}")
