@@ -12,6 +12,7 @@ from pathlib import Path
 from flows import owner
 
 BAD_INPUT, RESOURCES, SERVICE_DOWN, INTERNAL = 2, 3, 4, 5
+TERMINATED = 143  # as shells count a SIGTERM: 128 and the signal
 REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
 RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE}
 
@@ -32,6 +33,10 @@ class StageError(Exception):
         self.code = code
 
 
+class CancelledError(Exception):
+    """Somebody asked for the end of the run."""
+
+
 class StageKilledError(StageError):
     """A stage was killed, by the kernel or from outside: it crashed and can be resumed."""
 
@@ -46,6 +51,8 @@ def classify(error: BaseException) -> Report:
     """The exit code and sentence of an error."""
     if isinstance(error, StageError):
         return Report(code=error.code, message=str(error))
+    if isinstance(error, CancelledError):
+        return Report(code=TERMINATED, message=str(error))
     if isinstance(error, ServiceDownError):
         return Report(code=SERVICE_DOWN, message=str(error))
     if isinstance(error, ResourceError):

@@ -14,6 +14,7 @@ from flows.process import Process, start_of
 VARIABLE = "PIVOTLINE_OWNER"  # pid:start of the process that started the stage's process group
 EVERY_S = 0.5
 GRACE_S = 1.0  # for a training to save
+_gone = threading.Event()
 
 
 def name() -> str:
@@ -22,9 +23,14 @@ def name() -> str:
     return f"{this.pid}:{this.started}"
 
 
-def watch() -> None:
-    """Ends this process soon after its owner or its parent is gone: SIGTERM, then SIGKILL."""
-    threading.Thread(target=_follow, args=(os.getppid(), owners()), name="owner", daemon=True).start()
+def watch(grace_s: float = GRACE_S) -> None:
+    """Ends this process soon after its owner or its parent is gone: SIGTERM, and SIGKILL after a grace."""
+    threading.Thread(target=_follow, args=(os.getppid(), owners(), grace_s), name="owner", daemon=True).start()
+
+
+def is_gone() -> bool:
+    """Whether this process is being ended because its owner is gone."""
+    return _gone.is_set()
 
 
 def owners() -> list[tuple[int, str]]:
@@ -37,10 +43,11 @@ def owners() -> list[tuple[int, str]]:
     return [(int(pid), started), (leader, start_of(leader) or "")]
 
 
-def _follow(parent: int, watched: list[tuple[int, str]]) -> None:
+def _follow(parent: int, watched: list[tuple[int, str]], grace_s: float) -> None:
     while os.getppid() == parent and all(start_of(pid) == started for pid, started in watched):
         time.sleep(EVERY_S)
+    _gone.set()
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(os.getpgrp(), sign) if watched else os.kill(os.getpid(), sign)
-        time.sleep(GRACE_S)
+        time.sleep(grace_s)

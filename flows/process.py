@@ -46,6 +46,31 @@ class Process:
         return asdict(self)
 
 
+def session(leader: Process) -> list[Process]:
+    """The living processes of the session that `leader` began, also when it is gone itself."""
+    if leader.boot_id != boot_id() or start_of(leader.pid) not in (None, leader.started):
+        return []  # another process has its number now, so of its session nobody is left
+    return [found for pid in psutil.pids() if session_id(pid) == leader.pid and (found := Process.of(pid))]
+
+
+def descendants(process: Process) -> list[Process]:
+    """The living processes that a process started, and those that they started."""
+    if not process.lives():
+        return []
+    try:
+        children = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    return [found for child in children if (found := Process.of(child.pid))]
+
+
+def session_id(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
 def start_of(pid: int) -> str | None:
     """When the process started, in the kernel's own count, which setting the clock does not move.
 
