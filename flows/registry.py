@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from mlflow.entities import LoggedModel
-from mlflow.entities.model_registry import ModelVersion
+from mlflow.entities.model_registry import ModelVersion, RegisteredModel
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from flows import aliases, history, versionview
 from flows.aliases import CANDIDATE
-from flows.logged import ready_model
+from flows.logged import model_id, ready_model
 from flows.project import Project
 from flows.versionview import RUN_TAG, VersionView
 
@@ -90,3 +90,36 @@ def views(tracking: MlflowClient, name: str) -> list[VersionView]:
         for entry in every_version(tracking, name)
     ]
     return sorted(found, key=lambda view: view.version, reverse=True)
+
+
+def references(tracking: MlflowClient) -> dict[str, str]:
+    """Every logged model that a registered version needs, and which: read version by version and alias by alias."""
+    found: dict[str, str] = {}
+    for model in every_model(tracking):
+        newest = max((int(entry.version) for entry in model.latest_versions or ()), default=0)
+        numbers = {*range(1, newest + 1), *(int(version) for version in model.aliases.values())}
+        for number in sorted(numbers):
+            if version := read_version(tracking, model.name, number):
+                found[model_id(version)] = f"version {number} of {model.name} is made of it"
+    return found
+
+
+def every_model(tracking: MlflowClient) -> list[RegisteredModel]:
+    found: list[RegisteredModel] = []
+    token = None
+    while True:
+        page = tracking.search_registered_models(page_token=token)
+        found += [tracking.get_registered_model(entry.name) for entry in page]
+        token = page.token
+        if not token:
+            return found
+
+
+def read_version(tracking: MlflowClient, name: str, number: int) -> ModelVersion | None:
+    """None where the number was never given or its version was deleted."""
+    try:
+        return tracking.get_model_version(name, str(number))
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        return None
