@@ -9,7 +9,7 @@ import streamlit as st
 from dataset.config import PreprocessConfig
 from dataset.describe import describe
 from flows import control
-from flows.control import Accepted, Service, VersionView
+from flows.control import Accepted, Disk, Service, VersionView
 from flows.params import Params, load_params
 from flows.runview import DatasetView, RunView
 from model import batches, device
@@ -86,28 +86,23 @@ def versions() -> list[VersionView]:
 
 
 @st.cache_data(ttl=20, show_spinner=False)
-def disk() -> Any:
-    """What is used and what may be; None while the control cannot tell."""
-    measure = getattr(control, "disk", None)
-    return measure() if measure else None
+def disk() -> Disk:
+    """What is used and what may be."""
+    return control.disk()
 
 
 def resume(run_id: str) -> Accepted:
     """The same run, on from its newest complete checkpoint."""
-    accepted: Accepted = vars(control)["resume"](run_id)
+    accepted = control.resume(run_id)
     forget_runs()
     return accepted
 
 
 def retry(run_id: str) -> Accepted:
     """The same run, from its start."""
-    accepted: Accepted = vars(control)["retry"](run_id)
+    accepted = control.retry(run_id)
     forget_runs()
     return accepted
-
-
-def can_revive() -> bool:
-    return hasattr(control, "resume") and hasattr(control, "retry")
 
 
 def forget_runs() -> None:

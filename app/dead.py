@@ -16,12 +16,11 @@ REFUSED = "why a run was not revived"
 
 def revive(view: RunView, closed: bool) -> None:
     """Buttons that go on from the newest complete checkpoint, or from the start."""
-    if view.state not in DEAD or not backend.can_revive():
+    if view.state not in DEAD:
         return
     why = "Prefect does not answer." if closed else None
-    step = getattr(view, "resumable_step", None)
-    if step is not None:
-        button(f"Resume from update {step:,}", "resume", backend.resume, view, why)
+    if view.resumable_step is not None:
+        button(f"Resume from update {view.resumable_step:,}", "resume", backend.resume, view, why)
     button("Retry", "retry", backend.retry, view, why or "Trains from the start.")
 
 
@@ -45,6 +44,5 @@ def proof(view: RunView) -> None:
     refused = st.session_state.get(REFUSED)
     if refused and refused[0] == view.run_id:
         st.error(plain(refused[1]))
-    lines = getattr(view, "proof", ())
-    if lines:
-        st.markdown(":gray[" + " · ".join(plain(line) for line in lines) + "]")
+    if view.proof:
+        st.markdown(f":gray[{' · '.join(map(plain, view.proof))}]")

@@ -10,10 +10,11 @@ STAYS = charts.MUTED
 
 
 def show() -> None:
-    used = backend.disk()
-    if used is None:
+    try:
+        used = backend.disk()
+    except (ValueError, OSError) as error:
         st.subheader("Disk", anchor=False)
-        st.caption("What the runs take is not measured by this version of Pivotline.")
+        st.caption(plain(error))
         return
     budget = used.budget_bytes
     st.subheader(f"Disk: {size(used.used_bytes)}" + (f" of {size(budget)}" if budget else ""), anchor=False)

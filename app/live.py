@@ -72,28 +72,26 @@ def show(view: RunView, views: list[RunView], closed: bool) -> None:
 
 def head(view: RunView, closed: bool) -> None:
     left, right = st.columns([4, 2], vertical_alignment="center")
-    attempt = getattr(view, "attempt", 1)
-    facts = [view.run_id, *([f"attempt {attempt}"] if attempt > 1 else []), f"asked for {when(view.created_at)}"]
+    facts = [
+        view.run_id,
+        *([f"attempt {view.attempt}"] if view.attempt > 1 else []),
+        f"asked for {when(view.created_at)}",
+    ]
     if view.started_at:
         facts[-1:] = [f"started {when(view.started_at)}", took(view.started_at, view.ended_at)]
     badge = f":{COLOUR.get(view.state, 'gray')}-badge[{plain(view.state)}]"
     left.markdown(f"**{plain(view.name)}** {badge} :gray[{plain(' · '.join(facts))}]")
     with right.container(horizontal=True, horizontal_alignment="right"):
         if view.state in ACTIVE:
-            stop(view, closed)
+            stop(view)
         else:
             dead.revive(view, closed)
 
 
-def stop(view: RunView, closed: bool) -> None:
-    stuck = closed and view.state == "running"
+def stop(view: RunView) -> None:
+    """Asks for a run's end, which works with every service down."""
     ending = view.message == "being cancelled"
-    if st.button(
-        "Cancelling…" if ending else "Cancel run",
-        key="cancel",
-        disabled=stuck or ending,
-        help="Prefect does not answer." if stuck else None,
-    ):
+    if st.button("Cancelling…" if ending else "Cancel run", key="cancel", disabled=ending):
         orders.may_cancel(view.run_id)
         st.rerun()
 
@@ -113,9 +111,8 @@ def notice(view: RunView, views: list[RunView]) -> None:
     if view.state == "queued":
         ahead = (view.place or 1) - 1 + sum(other.state == "running" for other in views)
         start = f"It starts after {several(ahead, 'other run')}" if ahead else "It starts within seconds"
-        reason = getattr(view, "reason", None)  # in the words of who knows why it waits
-        told = f"It {plain(reason)}" if reason else start
-        st.info(f"{plain(view.name)} is queued in place {view.place}. {told}; this page may be closed.")
+        told = f": {plain(view.reason)}" if view.reason and not ahead else f". {start}"
+        st.info(f"{plain(view.name)} is queued in place {view.place}{told}; this page may be closed.")
     elif view.state in ("failed", "crashed"):
         failed = [detail for _, state, detail in view.stages if state in ("failed", "crashed") and detail]
         st.error(plain(view.message or next(iter(failed), f"The run {view.state} without a word.")))

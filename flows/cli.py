@@ -108,11 +108,11 @@ def status(
     from flows.reaper import reap
     from flows.summary import run_lines, status_lines
 
+    reap(find_project(), output.quiet)
     if run_id:
         view = control.run(run_id)
         output.show(asdict(view), as_json, lambda: run_lines(view))
         return
-    reap(control.find_project(), output.quiet)
     services, views = control.services(), control.runs(limit)
     found = {"services": [asdict(entry) for entry in services], "runs": [asdict(entry) for entry in views]}
     output.show(found, as_json, lambda: status_lines(services, views))

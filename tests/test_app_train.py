@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,10 +87,10 @@ def test_the_form_starts_a_run_with_what_was_changed_and_no_more(server: Server)
 
 def test_the_fold_counts_what_is_changed_in_it(server: Server) -> None:
     page = opened()
-    assert page.expander[0].label == "Advanced settings: 34 at their defaults"
+    assert page.expander[0].label == "Advanced settings: 35 at their defaults"
     page.number_input(key="train.epochs").set_value(2)
     page.number_input(key="train.learning_rate").set_value(0.001).run()
-    assert page.expander[0].label == "Advanced settings: 1 of 34 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
 
 
 def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
@@ -100,7 +100,7 @@ def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
     page.switch_page("views/size.py").run()
     page.switch_page("views/train.py").run()
     assert not page.exception
-    assert page.expander[0].label == "Advanced settings: 1 of 34 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
     assert page.number_input(key="train.learning_rate").value == 0.001
 
 
@@ -176,7 +176,7 @@ def test_a_service_that_is_down_is_named_with_its_address_and_the_remedy(
     assert page.warning[0].value.startswith(f"{name} does not answer at 127\\.0\\.0\\.1\\:4200")
     assert "`make up`" in page.warning[0].value
     assert page.button(key="start").disabled is stops
-    assert page.button(key="cancel").disabled is stops
+    assert not page.button(key="cancel").disabled
 
 
 def test_a_run_in_the_address_is_shown_and_an_unknown_one_is_said(server: Server) -> None:
@@ -326,19 +326,8 @@ def test_time_and_disk_are_told_from_earlier_runs_like_this_and_else_absent(serv
     assert "2 checkpoints of 42\\.3 MiB and the best, from 1 earlier run" in str(facts).replace("\\\\", "\\")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dead(RunView):
-    """A run of a control that can resume."""
-
-    attempt: int = 1
-    resumable_step: int | None = None
-    proof: tuple[str, ...] = ()
-    reason: str | None = None
-
-
 def dead_view(**more: Any) -> RunView:
-    found = run_view(1, "cancelled")
-    return Dead(**{name: getattr(found, name) for name in RunView.__dataclass_fields__} | more)
+    return run_view(1, "cancelled", **more)
 
 
 def test_the_proof_of_a_cancel_stands_line_by_line(server: Server) -> None:
@@ -351,7 +340,6 @@ def test_a_dead_run_is_resumed_or_retried(
     server: Server, monkeypatch: pytest.MonkeyPatch, key: str, step: int | None
 ) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(backend, "can_revive", lambda: True)
     monkeypatch.setattr(backend, key, sent.append)
     server.views = [dead_view(resumable_step=step)]
     page = opened()
@@ -367,7 +355,6 @@ def test_a_refused_resume_is_said(server: Server, monkeypatch: pytest.MonkeyPatc
     def refuse(run_id: str) -> None:
         raise ValueError("run 1 is queued: there is nothing to *resume*")
 
-    monkeypatch.setattr(backend, "can_revive", lambda: True)
     monkeypatch.setattr(backend, "retry", refuse)
     server.views = [dead_view()]
     page = opened()
@@ -378,7 +365,7 @@ def test_a_refused_resume_is_said(server: Server, monkeypatch: pytest.MonkeyPatc
 
 def test_why_a_queued_run_waits_is_said_in_the_words_of_the_server(server: Server) -> None:
     server.views = [replace(dead_view(reason="no worker answers"), state="queued", place=2)]
-    assert "no worker answers" in opened().info[0].value
+    assert "is queued in place 2: no worker answers; this page" in opened().info[0].value
 
 
 @pytest.mark.parametrize("text", TEXTS)

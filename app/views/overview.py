@@ -5,6 +5,7 @@ import streamlit as st
 from app import backend, champion, disk, health, newest
 from app.format import duration, plain, several
 from app.live import ACTIVE, EVERY_S
+from flows.control import Service
 from flows.runview import RunView
 
 NEWEST = 6
@@ -50,7 +51,7 @@ def running(moving: bool) -> None:
             st.caption("Nothing runs." if not waiting else "Nothing runs yet.")
         if waiting:
             first = waiting[0]
-            why = getattr(first, "reason", None)
+            why = first.reason
             st.caption(
                 f"Queue: {several(len(waiting), 'run')}. Next: {plain(first.name)}"
                 + (f", {plain(why)}." if why else ".")
@@ -81,11 +82,16 @@ def latest() -> None:
 
 def services() -> None:
     st.subheader("Services", anchor=False)
-    st.table({entry.name: state(entry.up, entry.url) for entry in backend.services()}, border="horizontal")
+    st.table({entry.name: state(entry) for entry in backend.services()}, border="horizontal")
 
 
-def state(up: bool, url: str) -> str:
-    return f"{':green[answers]' if up else ':red[does not answer]'} at {plain(url.removesuffix('/api'))}"
+def state(entry: Service) -> str:
+    """Whether it answers and where; what has no address says it in its own words."""
+    colour = "green" if entry.up else "red"
+    said = "answers" if entry.up else "does not answer"
+    if not entry.url:
+        return f":{colour}[{plain(entry.detail)}]"
+    return f":{colour}[{said}] at {plain(entry.url.removesuffix('/api'))}"
 
 
 page()
