@@ -10,7 +10,8 @@ from flows.control import Service
 
 LOOK_S = 5
 LEFT = {
-    "Prefect": "so nothing can be started here and no running run can be cancelled. A training that runs goes on.",
+    "Prefect": "so nothing can be started here. A training that runs goes on and can be cancelled.",
+    "Worker": "so what is started waits in the queue.",
     "MLflow": "so a trained model cannot be registered. A training that runs goes on and keeps its curves.",
 }
 
@@ -36,7 +37,7 @@ def silent() -> list[Service]:
 
 
 def sentence(service: Service) -> str:
-    where = plain(urlsplit(service.url).netloc)
+    where = f" at {plain(urlsplit(service.url).netloc)}" if service.url else ""
     said = "does not answer" if service.detail.startswith("does not answer") else plain(service.detail)
     left = LEFT.get(service.name, "")
-    return f"{plain(service.name)} {said} at {where}, {left} Start it with `make up`."
+    return f"{plain(service.name)} {said}{where}, {left} Start it with `make up`."

@@ -10,7 +10,8 @@ from mlflow.tracking import MlflowClient
 from flows import registry
 from flows.logged import download
 from flows.project import Project
-from flows.versionview import FILES, VersionView, sha256
+from flows.versionview import FILES, VersionView
+from model.content import sha256
 
 SUMS = "sha256.json"
 

@@ -5,14 +5,14 @@ machine, or after its time, so that a page that was closed without a word holds 
 """
 
 import json
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
-from flows import runfile
+from flows.process import Process
 from flows.project import Project
 
 LASTS_S = 600.0
@@ -24,7 +24,7 @@ def take(project: Project, subject: str, why: str, lasts_s: float = LASTS_S) -> 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{token_hex(8)}.json"
     part = path.with_suffix(".part")
-    lease = {"subject": subject, "why": why, "until": time.time() + lasts_s, "owner": runfile.this_process()}
+    lease = {"subject": subject, "why": why, "until": time.time() + lasts_s, "owner": Process.this().as_dict()}
     part.write_text(json.dumps(lease), encoding="utf-8")
     part.replace(path)
     return path
@@ -44,10 +44,10 @@ def holder(project: Project, subject: str) -> str:
     return next((str(lease["why"]) for _, lease in leases(project) if lease["subject"] == subject), "")
 
 
-def leases(project: Project) -> Iterator[tuple[Path, dict[str, object]]]:
+def leases(project: Project) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Those in force; the files of others are cleared away."""
     for path in (project.locks / "leases").glob("*.json"):
-        with suppress(FileNotFoundError, ValueError):
+        with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
             lease = json.loads(path.read_text(encoding="utf-8"))
             if in_force(lease):
                 yield path, lease
@@ -55,10 +55,7 @@ def leases(project: Project) -> Iterator[tuple[Path, dict[str, object]]]:
                 path.unlink(missing_ok=True)
 
 
-def in_force(lease: dict[str, object]) -> bool:
+def in_force(lease: dict[str, Any]) -> bool:
     """Of a process elsewhere nothing is known but the lease's time."""
-    if float(str(lease["until"])) < time.time():
-        return False
-    owner = lease["owner"]
-    here = isinstance(owner, dict) and owner.get("host") == socket.gethostname()
-    return not here or runfile.owner_lives(lease)
+    owner = Process(**lease["owner"])
+    return float(lease["until"]) > time.time() and (not owner.is_here() or owner.lives())

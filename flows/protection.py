@@ -10,16 +10,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import urlparse
 
 from flows import dvccache, leases, runfile
 from flows.curves import read_curves
 from flows.library import remembered
+from flows.life import death, is_held, newest
 from flows.params import PruneConfig
 from flows.project import Project
-from flows.runview import owner_died
 from flows.versionview import RUN_TAG
+from model.content import read_json
+from model.manifest import MANIFEST, OPTIMIZER, STATE, fault
 
 RECENT_S = 3600.0
 RESUMABLE = ("failed", "crashed", "cancelled")
@@ -72,9 +74,8 @@ def in_use(project: Project, run_id: str, finishing: str | None = None) -> str:
         return "it is being made" if recent(project.workspace(run_id)) else ""
     if record["state"] == "queued":
         return "the run is queued"
-    if record["state"] == "running" and run_id != finishing and not owner_died(record):
-        return "the run is running"
-    return ""
+    alive = record["state"] == "running" and death(project, run_id, newest(project, run_id)) is None
+    return "the run is running" if run_id != finishing and (alive or is_held(project, run_id)) else ""
 
 
 def ended(project: Project, run_id: str, finishing: str | None) -> str:
@@ -106,13 +107,11 @@ def of_run(project: Project, run_id: str, policy: PruneConfig, finishing: str | 
 
 def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, state: str) -> Iterator[Verdict]:
     """Checkpoints in the order of their steps; what is kept as best or last is hash-clean, or it does not count."""
-    from model.checkpoint import fault
-
     folders = [path for path in root.iterdir() if path.name.startswith("step-") and real_folder(path)]
     steps = sorted(((step_of(path), path) for path in folders), key=lambda entry: (entry[0], entry[1].name))
-    newest = first(reversed(steps), policy.keep_last, fault) if len(steps) > 1 else [path for _, path in steps]
+    newest = first(reversed(steps), policy.keep_last) if len(steps) > 1 else [path for _, path in steps]
     ranked = by_score(root.parent, steps)
-    best = first(ranked, policy.keep_best, fault) if len(steps) > 1 else []
+    best = first(ranked, policy.keep_best) if len(steps) > 1 else []
     for step, path in steps:
         why = used or ("one of the last" if path in newest else "") or ("one of the best" if path in best else "")
         if not why and state == "resumable" and step > step_of(newest[0] if newest else path):
@@ -122,12 +121,12 @@ def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, stat
         if not why and recent(path) and fault(path):
             why = "not whole, and it may be in the making"
         yield verdict(path, f"checkpoint {step}", not why, why or "neither best nor last", run_id)
-        state_file = path / "optimizer.safetensors"
+        state_file = path / OPTIMIZER
         if state == "done" and path in best and path not in newest and state_file.is_file():
             yield verdict(state_file, f"optimiser state of checkpoint {step}", True, "training does not go on", run_id)
 
 
-def first(steps: Iterable[tuple[int, Path]], count: int, fault: Any) -> list[Path]:
+def first(steps: Iterable[tuple[int, Path]], count: int) -> list[Path]:
     """The first `count` whole checkpoints; no more are read than needed."""
     found: list[Path] = []
     for _, path in steps:
@@ -140,10 +139,8 @@ def first(steps: Iterable[tuple[int, Path]], count: int, fault: Any) -> list[Pat
 
 def step_of(path: Path) -> int:
     """The step in the manifest, never that of the name; -1 for a damaged one."""
-    from model.weights import read_json
-
     try:
-        return int(read_json(path / "manifest.json")["step"])
+        return int(read_json(path / MANIFEST)["step"])
     except (ValueError, KeyError, TypeError):
         return -1
 
@@ -161,11 +158,9 @@ def by_score(workspace: Path, steps: list[tuple[int, Path]]) -> list[tuple[int, 
 
 def best_step(steps: list[tuple[int, Path]]) -> int | None:
     """The step that the training itself holds for its best, by whatever its kind of network is judged by."""
-    from model.weights import read_json
-
     for _, path in reversed(steps):
         with suppress(ValueError, KeyError, TypeError):
-            return read_json(path / "state.json")["progress"]["best_step"]
+            return read_json(path / STATE)["progress"]["best_step"]
     return None
 
 

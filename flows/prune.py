@@ -14,6 +14,7 @@ from flows import disk, dvccache, protection, runfile
 from flows.params import PruneConfig
 from flows.project import Project
 from flows.protection import Verdict
+from model.manifest import OPTIMIZER
 
 if TYPE_CHECKING:
     from flows.tracking import MlflowClient
@@ -153,7 +154,7 @@ def take(path: Path, verdicts: Iterable[Verdict]) -> int | None:
     """Removes what the verdicts, of this moment, still let go."""
     if not any(entry.path == path and entry.goes for entry in verdicts):
         return None
-    if path.name != "optimizer.safetensors":
+    if path.name != OPTIMIZER:
         return disk.remove(path)
     from model.retention import drop_optimizer
 

@@ -23,6 +23,7 @@ from flows.versionview import DATASET_TAG, RUN_TAG
 
 EXPERIMENT = "pivotline"
 BATCH = 1000  # metrics a call, the most that MLflow takes
+REASON_TAG = "pivotline.reason"
 EVERY_S = 2.0
 FLUSH_S = 10.0  # the longest a finished run waits for its last points
 QUIET = {
@@ -74,6 +75,20 @@ def experiment_id(tracking: MlflowClient) -> str:
 def find_run(tracking: MlflowClient, run_id: str) -> Run | None:
     found = tracking.search_runs([experiment_id(tracking)], f"tags.`{RUN_TAG}` = '{run_id}'", max_results=1)
     return found[0] if found else None
+
+
+def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
+    """Ends the record of a run whose process could not do it itself; False when there is none.
+
+    Raises one of OUTAGE when MLflow cannot be reached.
+    """
+    tracking = client(project)
+    run = find_run(tracking, run_id)
+    if run is None:
+        return False
+    tracking.set_tag(run.info.run_id, REASON_TAG, reason[:500])
+    tracking.set_terminated(run.info.run_id, status)
+    return True
 
 
 class Recorder:

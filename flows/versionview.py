@@ -1,6 +1,5 @@
 """What a registered version says of itself: written as tags when it is made, read back for the page."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from flows.reports import read_report
+from model.content import sha256
 from model.interval import balanced_accuracy_interval, chance
 
 RUN_TAG, DATASET_TAG = "pivotline.run_id", "pivotline.dataset_version"
@@ -78,11 +78,6 @@ def tags(workspace: Path, record: Mapping[str, Any]) -> dict[str, str]:
     }
     known = {SCORE: score, INTERVAL_TAG: interval, CHANCE_TAG: blind}
     return said | {name: json.dumps(value) for name, value in known.items() if value is not None}
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def view(entry: VersionLike, aliases: Sequence[str], reason: str) -> VersionView:

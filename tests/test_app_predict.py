@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from checkout import ROOT
 from data_root import trade_on, write_root, write_trades
-from hostile import TEXTS, live
+from foreign import TEXTS, live
 from run_views import service
 from streamlit.testing.v1 import AppTest
 from test_app_registry import CHAMPION, SECOND

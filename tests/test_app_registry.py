@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
-from hostile import TEXTS, live
+from foreign import TEXTS, live
 from run_views import service
 from streamlit.testing.v1 import AppTest
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import torch
 from trained import trained
 
 from flows import disk, leases, protection, prune, registry, remains, runfile, tracking
+from flows.ledger import Ledger
 from flows.params import PruneConfig
+from flows.process import Process
 from flows.project import Project
 from flows.versionview import DATASET_TAG, RUN_TAG
 from model import checkpoint
@@ -38,7 +41,7 @@ def checkpoints(project: Project, run_id: str, steps: tuple[int, ...], best: int
         "run_id": run_id, "state": state, "created_at": "", "dataset_version": "", "params": {}, "stages": {}
     }  # fmt: skip
     if state == "running":
-        record["owner"] = runfile.this_process()
+        Ledger(project).begin(run_id, 1, Process.this())
     runfile.write(project.workspace(run_id), record)
     return root
 
@@ -113,7 +116,7 @@ def test_a_live_or_waiting_run_keeps_everything(project: Project, state: str, le
 def test_what_a_resume_needs_stays(project: Project, state: str) -> None:
     root = checkpoints(project, RUN, (1, 2, 3), best=1, state=state)
     if state == "running":  # its process is gone
-        runfile.update(root.parent, owner=runfile.this_process() | {"pid": 2**22 - 1})
+        Ledger(project).begin(RUN, 1, replace(Process.this(), pid=2**22 - 1))
     apply(project)
     newest = checkpoint.latest(root)
     assert newest is not None
