@@ -7,6 +7,7 @@ from app.charts import Option
 from app.dataset_reader import Window
 from dataset.annotations import Annotation
 
+LEAST_BARS = 2  # of a trade that is not selected
 FAINT = 0.45  # of the trades that are not selected
 
 
@@ -16,13 +17,20 @@ def marks(window: Window, selected: Annotation | None, others: list[Annotation])
     points: list[Option] = []
     lines: list[Any] = []
     for trade in [*others, *([selected] if selected else [])]:
-        if window.holds(trade.entry_time) and window.holds(trade.exit_time):
-            chosen = trade is selected
+        chosen = trade is selected
+        if drawn(window, trade, chosen):
             points += ends(window, names, trade, chosen)
             lines.append(course(window, names, trade, chosen))
             if chosen:
                 lines += limits(window, names, trade)
     return points, lines
+
+
+def drawn(window: Window, trade: Annotation, chosen: bool) -> bool:
+    """Whether a trade is in the window, and long enough on this timeframe not to be a blot among others."""
+    if not (window.holds(trade.entry_time) and window.holds(trade.exit_time)):
+        return False
+    return chosen or window.place(trade.exit_time) - window.place(trade.entry_time) >= LEAST_BARS
 
 
 def ends(window: Window, names: list[str], trade: Annotation, chosen: bool) -> list[Option]:
