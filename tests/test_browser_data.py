@@ -82,7 +82,7 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
 
 
 def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
+    page.get_by_role("button", name=name, exact=True).last.click()  # a stale twin may still be fading
 
 
 def answer(page: Page, name: str) -> None:
