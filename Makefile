@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install data run up test lint clean lock
+.PHONY: help install data run up test lint bench clean lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,10 @@ lint: install ## Check style and types
 
 test: lint data ## Lint, types and all tests
 	pytest
+
+bench: install data ## Measure every claim beside its peers (about 15 minutes) and write the table of the README
+	$(BIN)/python -m pip install --quiet --requirement requirements-bench.lock
+	python -m bench
 
 clean: ## Remove what runs have written (state/, artifacts/, checkpoints/), not the data
 	rm -rf state artifacts checkpoints

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Resolves the dependencies of pyproject.toml in a new environment and writes requirements.lock (what runs) and
-# requirements-dev.lock (what tests need besides). A local build tag such as +cpu is left out: on another machine the same
+# requirements-dev.lock and requirements-bench.lock (what tests and benches need besides). A local build tag such as +cpu is left out: on another machine the same
 # version may be another build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +19,10 @@ python3.11 -m venv "$venv"
 "$venv/bin/pip" install --quiet --upgrade pip
 names project dependencies >"$venv/run.txt"
 names project optional-dependencies dev >"$venv/dev.txt"
+names project optional-dependencies bench >"$venv/bench.txt"
 "$venv/bin/pip" install --quiet --requirement "$venv/run.txt"
 frozen >requirements.lock
 "$venv/bin/pip" install --quiet --requirement "$venv/dev.txt"
 { echo '-r requirements.lock'; frozen | grep -vxFf requirements.lock; } >requirements-dev.lock
+"$venv/bin/pip" install --quiet --requirement "$venv/bench.txt"
+{ echo '-r requirements-dev.lock'; frozen | grep -vxFf <(cat requirements.lock requirements-dev.lock); } >requirements-bench.lock
