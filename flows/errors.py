@@ -9,7 +9,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from flows import owner
+
 BAD_INPUT, RESOURCES, SERVICE_DOWN, INTERNAL = 2, 3, 4, 5
+TERMINATED = 143  # as shells count a SIGTERM: 128 and the signal
 REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
 RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE}
 
@@ -30,6 +33,14 @@ class StageError(Exception):
         self.code = code
 
 
+class CancelledError(Exception):
+    """Somebody asked for the end of the run."""
+
+
+class StageKilledError(StageError):
+    """A stage was killed, by the kernel or from outside: it crashed and can be resumed."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     code: int
@@ -40,6 +51,8 @@ def classify(error: BaseException) -> Report:
     """The exit code and sentence of an error."""
     if isinstance(error, StageError):
         return Report(code=error.code, message=str(error))
+    if isinstance(error, CancelledError):
+        return Report(code=TERMINATED, message=str(error))
     if isinstance(error, ServiceDownError):
         return Report(code=SERVICE_DOWN, message=str(error))
     if isinstance(error, ResourceError):
@@ -62,7 +75,11 @@ def classify(error: BaseException) -> Report:
 
 
 def stage_main(body: Callable[[], None]) -> None:
-    """Runs a stage as a process: on an error prints its sentence, leaves it for the pipeline, exits by class."""
+    """Runs a stage as a process: on an error prints its sentence, leaves it for the pipeline, exits by class.
+
+    It ends with the process that it belongs to.
+    """
+    owner.watch()
     try:
         body()
     except Exception as error:  # the process edge: the one place where every error becomes a sentence

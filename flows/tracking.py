@@ -24,6 +24,7 @@ EXPERIMENT = "pivotline"
 RUN_TAG = "pivotline.run_id"
 DATASET_TAG = "pivotline.dataset_version"
 BATCH = 1000  # metrics a call, the most that MLflow takes
+REASON_TAG = "pivotline.reason"
 EVERY_S = 2.0
 FLUSH_S = 10.0  # the longest a finished run waits for its last points
 QUIET = {
@@ -70,6 +71,20 @@ def find_run(tracking: MlflowClient, run_id: str) -> Run | None:
     assert experiment is not None
     found = tracking.search_runs([experiment.experiment_id], f"tags.`{RUN_TAG}` = '{run_id}'", max_results=1)
     return found[0] if found else None
+
+
+def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
+    """Ends the record of a run whose process could not do it itself; False when there is none.
+
+    Raises one of OUTAGE when MLflow cannot be reached.
+    """
+    tracking = client(project)
+    run = find_run(tracking, run_id)
+    if run is None:
+        return False
+    tracking.set_tag(run.info.run_id, REASON_TAG, reason[:500])
+    tracking.set_terminated(run.info.run_id, status)
+    return True
 
 
 class Recorder:

@@ -1,20 +1,21 @@
 """The `train` stage: a network learns the training split; curves are written row by row."""
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from dataset.samples import load_samples
-from flows.curves import CurveWriter
+from flows.curves import JOURNAL, CurveWriter, publish
+from flows.device_lock import device_lock
 from flows.errors import stage_main
 from flows.params import Params, load_params, model_config
 from flows.progress import duration, size_text
 from flows.reports import write_report
+from flows.resumption import starting_point
+from flows.stop import Stop
 from model.batches import SPLITS, auto_size
 from model.checkpoint import latest
 from model.device import choose
@@ -22,6 +23,7 @@ from model.dqn_plan import plan_dqn
 from model.dqn_presets import DqnConfig
 from model.dqn_training import DqnTraining
 from model.kinds import NetworkConfig
+from model.learner import DivergedError
 from model.plan import Plan, plan
 from model.presets import fitted
 from model.shortage import remedy, there
@@ -35,21 +37,42 @@ OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
 
 
 def main() -> None:
-    """Reads samples.npz and scaler.json; writes model/, curves/ and train.json."""
+    """Reads samples.npz and scaler.json; writes model/, curves/ and train.json.
+
+    Told to end, it leaves a checkpoint of that moment and no outputs.
+    """
+    stop = Stop()
     params = load_params(Path("params.yaml"))
     samples = load_samples(OUT / "samples.npz")
     config = fitted(model_config(params), samples)
     planned = memory_plan(params, config, samples)
     print(before(params, planned), flush=True)
-    with device_lock(), closing(CurveWriter(OUT / "curves")) as curves:
+    with device_lock():
         training = training_of(params, config, samples)
         an_epoch = training.updates
-        done = run(training, log=logger(curves, an_epoch, params))
+        done = learn(training, params, stop)
+    if done.ended == "asked":
+        print(f"told to end: update {done.steps} is saved", flush=True)
+        stop.leave()
+    publish(JOURNAL, OUT / "curves")
     folder = save_model(OUT / "model", done.weights, config)
     (folder / "scaler.json").write_bytes((OUT / "scaler.json").read_bytes())
     for warning in done.warnings:
         print(f"note: {warning}", flush=True)
     write_report(OUT / "train.json", report(params, config, an_epoch, done, planned))
+
+
+def learn(training: Training, params: Params, stop: Stop) -> FitResult:
+    """The training from where it is to begin, its rows in the journal; a divergence leaves a gap there."""
+    point = starting_point(training, JOURNAL)
+    with closing(CurveWriter(JOURNAL)) as curves, stop.saving():
+        log = logger(curves, training.updates, params)
+        try:
+            return run(training, log=log, resume=point, should_stop=stop.asked, before_save=curves.sync)
+        except DivergedError as error:
+            at, elapsed_s = training.progress, training.elapsed_s()
+            curves.write({"split": "train", "step": at.step + 1, "epoch": at.epoch + 1, "elapsed_s": elapsed_s})
+            raise DivergedError(f"diverged: {error}") from None
 
 
 def training_of(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Training:
@@ -93,23 +116,6 @@ def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:
     if measured.get("measured_bytes"):
         found["error"] = round(planned.predicted_bytes / measured["measured_bytes"] - 1, 4)
     return found
-
-
-@contextmanager
-def device_lock() -> Iterator[None]:
-    """One training at a time on this machine: waits for the other one, and says so."""
-    folder = Path(os.environ.get("PIVOTLINE_STATE") or "state") / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / "device.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        print("waiting: another training uses the device", flush=True)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def logger(curves: CurveWriter, an_epoch: int, params: Params) -> Callable[[dict[str, Any]], None]:

@@ -30,8 +30,11 @@ def create(
     changes: dict[str, dict[str, Any]],
     data: Path | None = None,
     dataset_version: str | None = None,
+    door: str = "here",
 ) -> Path:
     """The workspace of `run_id`: made once, however often it is asked for.
+
+    `door` is where it is to run: `here`, in the asking process, or in the `queue`.
 
     `changes` go on top of `params.yaml`; `data` is a data folder (the project's `data/` when None) or `dataset_version`
     one that an earlier run used. Raises ValueError for settings or a dataset that cannot be used, and leaves nothing
@@ -48,14 +51,16 @@ def create(
         except BaseException:
             shutil.rmtree(workspace, ignore_errors=True)
             raise
-        runfile.write(workspace, first_record(run_id, params, workspace))
+        runfile.write(workspace, first_record(run_id, params, workspace, door))
     return workspace
 
 
-def first_record(run_id: str, params: Params, workspace: Path) -> dict[str, Any]:
+def first_record(run_id: str, params: Params, workspace: Path, door: str) -> dict[str, Any]:
     return {
         "run_id": run_id,
         "state": "queued",
+        "door": door,
+        "attempt": 1,
         "created_at": runfile.now(),
         "dataset_version": tracked_version(workspace / "data.dvc"),
         "params": as_dict(params),

@@ -83,7 +83,7 @@ def test_the_form_starts_a_run_with_what_was_changed_and_no_more(server: Server)
 
 def test_the_fold_counts_what_is_changed_in_it(server: Server) -> None:
     page = opened()
-    assert page.expander[0].label == "Advanced settings: 35 at their defaults"
+    assert page.expander[0].label == "Advanced settings: 36 at their defaults"
     page.number_input(key="train.epochs").set_value(2)
     page.number_input(key="train.learning_rate").set_value(0.001).run()
     assert page.expander[0].label == "Advanced settings: 1 of 35 changed"

@@ -21,7 +21,7 @@ ONLY_HERE = {
     "torch": {"model/"},
     "safetensors": {"model/"},
     "gymnasium": {"model/"},
-    "prefect": {"flows/pipeline.py", "flows/control.py"},
+    "prefect": {"flows/pipeline.py", "flows/queue.py"},
     "mlflow": {"flows/tracking.py", "flows/registry.py", "flows/prune.py", "flows/scorer.py"},
     "streamlit": {"app/"},
 }
