@@ -39,6 +39,9 @@ def score(judged: dict[str, Any]) -> None:
     )
 
 
+UNRECORDED = "trained, not recorded: MLflow did not take it; it is recorded once MLflow answers"
+
+
 def answer(judged: dict[str, Any]) -> str:
     """The score in a sentence, beside the best rule it has to beat."""
     rules = [rule[SCORE] for rule in judged["baselines"].values() if rule[SCORE] is not None]
@@ -52,7 +55,7 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
     counts = ", ".join(f"{splits[name]} {name}" for name in ("train", "validation", "test"))
     named = "simulated" in samples["dataset"].lower()
     simulated = " (simulated)" if samples["simulated"] and not named else ""
-    aliases = " and ".join(registered["aliases"]) or "no alias"
+    aliases = " and ".join(registered["aliases"]) or "no alias" if registered else ""
     return {
         "Dataset": f"{samples['dataset']}{simulated}, version {short(samples['version'])}",
         "Samples": f"{count(samples['samples'])}: {counts}, {splits['purged']} purged",
@@ -60,7 +63,7 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
         "Model": f"{title(train['kind'], train['preset'])}, {count(train['parameters'])} parameters",
         "Weights": f"{size(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}",
         "Checkpoint": checkpoint(train["checkpoint_bytes"]),
-        "Registered": f"{registered['name']} version {registered['version']}, {aliases}",
+        "Registered": f"{registered['name']} version {registered['version']}, {aliases}" if registered else UNRECORDED,
         "Device": f"{train['device']}: {train['device_reason']}",
         "Peak memory": peak_memory(train.get("memory") or {}),
     }

@@ -12,26 +12,40 @@ from flows import attempt, cancellation, health, queue, runfile, runview
 from flows.curves import read_curves
 from flows.errors import ServiceDownError
 from flows.health import Service
+from flows.models import VersionView, model_folder, promote, roll_back, versions
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
+from flows.upkeep import Disk, Pruned, PruneItem, PrunePlan, disk, prune, prune_plan
 from flows.workers import worker_service
 from flows.workspace import create
 
 __all__ = [
     "Accepted",
+    "Disk",
+    "PruneItem",
+    "PrunePlan",
+    "Pruned",
     "Service",
+    "VersionView",
     "cancel",
     "curves",
     "datasets",
+    "disk",
     "log_tail",
+    "model_folder",
     "new_key",
+    "promote",
+    "prune",
+    "prune_plan",
     "resume",
     "retry",
+    "roll_back",
     "run",
     "runs",
     "services",
     "trigger",
+    "versions",
 ]
 
 

@@ -15,6 +15,7 @@ from flows.errors import CancelledError
 from flows.patrol import Patrol
 from flows.project import find_project
 from flows.run import Outcome, Say, execute
+from flows.sync import follow
 from flows.workspace import create
 
 FLOW, DEPLOYMENT = "pivotline", "local"
@@ -53,10 +54,10 @@ def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | Non
     if (runfile.read(workspace) or {}).get("state") in ("failed", "crashed"):
         renew(project, run_id, resume=True, door="queue")
     try:
-        execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
+        result = execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
     except CancelledError as error:
         return Cancelled(message=str(error))
-    return None
+    return None if result["recorded"] else Completed(message="trained, not recorded: MLflow did not take it")
 
 
 def adopt() -> str:
@@ -73,6 +74,7 @@ def serve() -> None:
     os.environ.setdefault("PREFECT_RUNNER_POLL_FREQUENCY", POLL_S)
     patrol = Patrol(find_project(), output.line)
     patrol.start()
+    follow(find_project(), output.line)
     try:
         pipeline.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=False, print_starting_message=False)
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from dataset.versions import tracked_version, version
-from flows import runfile
+from flows import budget, runfile
 from flows.params import Params, as_dict, change, load_params, write_params
 from flows.project import Project
 from flows.stages import STAGES, environment
@@ -46,6 +46,7 @@ def create(
             return workspace
         shutil.rmtree(workspace, ignore_errors=True)
         params = change(load_params(project.root / "params.yaml"), changes)
+        budget.check(project, params)
         try:
             fill(project, workspace, params, data, dataset_version)
         except BaseException:
