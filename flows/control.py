@@ -12,7 +12,11 @@ from flows import attempt, cancellation, health, queue, runfile, runview
 from flows.curves import read_curves
 from flows.errors import ServiceDownError
 from flows.health import Service
-from flows.models import VersionView, model_folder, promote, roll_back, versions
+from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
+from flows.judgement import Judged, Judgement, judgement
+from flows.library import LibraryEntry, folder, library, use
+from flows.models import VersionView, earlier_champion, model_folder, promote, roll_back, versions
+from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
@@ -23,21 +27,37 @@ from flows.workspace import create
 __all__ = [
     "Accepted",
     "Disk",
+    "Imported",
+    "Judged",
+    "Judgement",
+    "LibraryEntry",
+    "NextCandle",
+    "NextPivot",
+    "Prediction",
     "PruneItem",
     "PrunePlan",
     "Pruned",
     "Service",
+    "Upload",
     "VersionView",
+    "Wanted",
+    "bring_in",
     "cancel",
     "curves",
     "datasets",
     "disk",
+    "earlier_champion",
+    "folder",
+    "judgement",
+    "library",
     "log_tail",
     "model_folder",
     "new_key",
+    "predict",
     "promote",
     "prune",
     "prune_plan",
+    "put_in_use",
     "resume",
     "retry",
     "roll_back",
@@ -45,6 +65,7 @@ __all__ = [
     "runs",
     "services",
     "trigger",
+    "use",
     "versions",
 ]
 

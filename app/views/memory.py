@@ -1,0 +1,5 @@
+"""Memory"""
+
+import streamlit as st
+
+st.title("Memory", anchor=False)
