@@ -11,7 +11,7 @@ from flows.params import Params, change, parse_value
 from flows.runview import RunView
 
 COMPARE = "compare"
-DATASET = "dataset"
+DATASET = "version"
 MOST = 6  # runs side by side: more cannot be told apart
 
 

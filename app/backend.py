@@ -9,7 +9,7 @@ import streamlit as st
 from dataset.config import PreprocessConfig
 from dataset.describe import describe
 from flows import control
-from flows.control import Accepted, Service
+from flows.control import Accepted, Disk, Service, VersionView
 from flows.params import Params, load_params
 from flows.runview import DatasetView, RunView
 from model import batches, device
@@ -78,6 +78,31 @@ def cancel(run_id: str) -> str:
     said = control.cancel(run_id)
     forget_runs()
     return said
+
+
+def versions() -> list[VersionView]:
+    """The registered versions, newest first. Raises ServiceDownError when MLflow does not answer."""
+    return control.versions()
+
+
+@st.cache_data(ttl=20, show_spinner=False)
+def disk() -> Disk:
+    """What is used and what may be."""
+    return control.disk()
+
+
+def resume(run_id: str) -> Accepted:
+    """The same run, on from its newest complete checkpoint."""
+    accepted = control.resume(run_id)
+    forget_runs()
+    return accepted
+
+
+def retry(run_id: str) -> Accepted:
+    """The same run, from its start."""
+    accepted = control.retry(run_id)
+    forget_runs()
+    return accepted
 
 
 def forget_runs() -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.format import moment, seconds, short
 from app.inert import as_csv
-from app.newest import CHIPS
+from app.newest import state_column
 from flows.runview import RunView
 
 HEIGHT = 247  # a row cut in half says that there are more
@@ -100,7 +100,7 @@ def config() -> dict[str, Any]:
         text
         | numbers
         | {
-            "State": st.column_config.MultiselectColumn(width=96, options=list(CHIPS), color=list(CHIPS.values())),
+            "State": state_column(),
             "Took, min": st.column_config.NumberColumn(format="%.1f"),
             "Asked for (UTC)": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
         }

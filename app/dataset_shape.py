@@ -58,7 +58,7 @@ def sentences(shape: dict[str, Any]) -> list[str]:
         if overlaps
         else "No two trades of a symbol overlap.",
         f"{several(book['snapshots'], 'snapshot')} of the order book from {at(book['first'])} to {at(book['last'])}: "
-        f"{book['trades']} of {sum(held for _, held in shape['holding'])} trades have a fresh one when they are decided."
+        f"{book['trades']} of {sum(held for _, held in shape['holding'])} trades have a fresh one when decided."
         if book
         else "There is no order book: its features are masked.",
     ]

@@ -10,7 +10,7 @@ from flows.control import Service
 
 LOOK_S = 5
 LEFT = {
-    "Prefect": "so nothing can be started here and no running run can be cancelled. A training that runs goes on.",
+    "Prefect": "so nothing can be started here. A training that runs goes on and can be cancelled.",
     "Worker": "so what is started waits in the queue.",
     "MLflow": "so a trained model cannot be registered. A training that runs goes on and keeps its curves.",
 }

@@ -13,7 +13,7 @@ TOLD = {"MLflow": "PIVOTLINE_MLFLOW_LINK", "Prefect": "PIVOTLINE_PREFECT_LINK"}
 def of(view: RunView) -> dict[str, str]:
     """A link by the server's name, for each server that a browser can reach and that knows the run."""
     mlflow, prefect = base("MLflow"), base("Prefect")
-    record = getattr(view, "mlflow_run_id", None) or (view.result or {}).get("mlflow_run_id")
+    record = view.mlflow_run_id or (view.result or {}).get("mlflow_run_id")
     found = {
         "MLflow": f"{mlflow}/#/runs/{record}" if mlflow and record else "",
         "Prefect": f"{prefect}/runs/flow-run/{view.flow_run_id}" if prefect and view.flow_run_id else "",
