@@ -128,6 +128,8 @@ def test_the_overlay_moves_every_python_service_and_asks_for_one_card() -> None:
 
 def test_the_checkout_is_read_only_but_for_the_dataset_and_dvc_s_locks() -> None:
     for service in SERVICES.values():
+        if ".:/project:ro" in service.get("volumes", []):
+            assert "/dev/null:/project/.env:ro" in service["volumes"]
         mounts = [mount for mount in service.get("volumes", []) if mount.startswith((".", "/"))]
         writable = [mount.split(":")[0] for mount in mounts if not mount.endswith(":ro")]
         assert set(writable) <= {"./data", "./.dvc/tmp"}
