@@ -1,7 +1,7 @@
 """The container stack: image sizes, cold start, idle memory, and the wait from asking for a run to its first update.
 
-`python -m bench.stack` starts a stack of its own from a fresh clone, prints a table and writes `bench/stack.json`. Memory
-is the proportional set size of all processes, which counts a shared page once; reading it needs root.
+`python -m bench.stack` starts a stack of its own from a fresh clone, prints a table and writes `bench/stack.json`.
+Memory is the proportional set size of all processes, which counts a shared page once; reading it needs root.
 """
 
 import json

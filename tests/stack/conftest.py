@@ -6,7 +6,7 @@ from secrets import token_hex
 
 import docker
 import pytest
-from containers import Stack, clone
+from containers import SERVERS, Stack, clone
 from docker.errors import DockerException
 
 
@@ -60,5 +60,6 @@ def stack(built: Stack) -> Stack:
 @pytest.fixture
 def healthy(stack: Stack) -> Stack:
     """The shared stack, brought back to health after what the test before did to it."""
-    stack.up()
+    if not all(stack.healthy(service) for service in SERVERS):
+        stack.up()
     return stack
