@@ -20,8 +20,12 @@ def missing() -> str | None:
     return None if done.returncode == 0 else "docker compose is missing"
 
 
+ORDER = ("test_start", "test_hardening", "test_faults", "test_life")  # what the secrets are sought in is written first
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = missing() if items else None
+    items.sort(key=lambda item: ORDER.index(item.path.stem))
     for item in items:
         item.add_marker(pytest.mark.stack)
         item.add_marker(pytest.mark.timeout(900))
