@@ -10,7 +10,6 @@ from flows.control import Service
 
 LEFT = {
     "Prefect": "so nothing can be started here and no running run can be cancelled. A training that runs goes on.",
-    "Worker": "so what is started waits in the queue.",
     "MLflow": "so a trained model cannot be registered. A training that runs goes on and keeps its curves.",
 }
 
@@ -24,7 +23,7 @@ def warn() -> set[str]:
 
 
 def sentence(service: Service) -> str:
-    where = f" at {plain(urlsplit(service.url).netloc)}" if service.url else ""
+    where = plain(urlsplit(service.url).netloc)
     said = "does not answer" if service.detail.startswith("does not answer") else plain(service.detail)
     left = LEFT.get(service.name, "")
-    return f"{plain(service.name)} {said}{where}, {left} Start it with `make up`."
+    return f"{plain(service.name)} {said} at {where}, {left} Start it with `make up`."
