@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["flows.preprocess", "flows.train", "flows.evaluate"])
+CONTEXT.set_forkserver_preload(
+    ["torch._dynamo", "flows.preprocess", "flows.train", "flows.evaluate", "bench.registering"]
+)
 CALLS = ("write", "make_folder", "sync_folder", "rename", "remove", "remove_folder")
 OUTPUTS = {
     "preprocess": ["samples.npz", "episodes.npz", "example.npz", "scaler.json", "samples.json"],
@@ -77,7 +79,7 @@ def run(folder: str, name: str, told: dict[str, str], fault: str) -> None:
     for number, stream in ((1, "stdout"), (2, "stderr")):
         os.dup2(log, number)
         setattr(sys, stream, os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False))
-    stage = importlib.import_module(f"flows.{name}")
+    stage = importlib.import_module(f"{'flows' if name in OUTPUTS else 'bench'}.{name}")
     if name == "train":
         stage.model_config = tiny  # type: ignore[attr-defined]
     inject(fault)
