@@ -10,6 +10,7 @@ from typing import Any
 
 from flows import attempt, cancellation, health, queue, runfile, runview
 from flows.curves import read_curves
+from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
 from flows.health import Service
 from flows.models import VersionView, model_folder, promote, roll_back, versions
@@ -23,15 +24,18 @@ from flows.workspace import create
 __all__ = [
     "Accepted",
     "Disk",
+    "Finding",
     "PruneItem",
     "PrunePlan",
     "Pruned",
+    "Report",
     "Service",
     "VersionView",
     "cancel",
     "curves",
     "datasets",
     "disk",
+    "doctor",
     "log_tail",
     "model_folder",
     "new_key",
