@@ -11,7 +11,6 @@ from flows.health import ask, services
 from flows.params import Params, load_params
 from flows.progress import size_text
 from flows.project import Project
-from flows.tracking import answers, tracking_uri
 from flows.workers import worker_service
 
 LOW_BYTES = 2**30  # with less, the next run is likely to be refused
@@ -27,6 +26,8 @@ def servers(project: Project) -> Iterator[Finding]:
         else:
             remedy = "start it with `make up`; `pivotline run` works without it"
             yield warning("services", f"{service.name} {service.detail}", remedy)
+    from flows.tracking import answers, tracking_uri  # MLflow's library takes seconds
+
     uri = tracking_uri(project)
     if not answers(uri):
         text = f"MLflow does not answer at {uri}: whether versions and records are whole cannot be told"

@@ -82,7 +82,7 @@ def points(project: Project, tracking: Any) -> Iterator[Finding]:
         run = find_run(tracking, run_id)
         if run is not None and run.info.status in ("RUNNING", "SCHEDULED"):
             yield broken("record", f"run {run_id} has ended, and MLflow shows it as running", "`pivotline sync`")
-        if record["state"] != "done":
+        if record["state"] != "done" or run is None:
             continue
         compared += 1
         for split, rows in read_curves(project.workspace(run_id)).items():

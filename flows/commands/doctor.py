@@ -15,7 +15,7 @@ Deep = Annotated[bool, typer.Option("--deep", help="Hash the whole dataset cache
 
 
 def doctor(deep: Deep = False, as_json: Json = False) -> None:
-    """Look at services, disk, device, versions, runs, checkpoints, MLflow and the cache; exit 0 if all promises hold."""
+    """Look at everything that Pivotline promises and say what does not hold; exit 0 if all of it does."""
     from flows import doctor as doctors
 
     report = doctors.doctor(deep)
