@@ -1,6 +1,5 @@
 """The dataset cache: the versions that runs were trained on are there byte for byte, and no lock is left behind."""
 
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ def objects(project: Project, deep: bool) -> Iterator[Finding]:
     current = dvccache.whole(project.cache, dvccache.DIGEST.findall(dvccache.text(project.root / "data.dvc")))
     looked = set(every) if deep else current & set(every)
     for digest in sorted(looked):
-        if md5(every[digest]) != digest.removesuffix(".dir"):
+        if dvccache.md5(every[digest]) != digest.removesuffix(".dir"):
             text = f"object {digest} of the dataset cache is damaged"
             yield broken("cache", text, f"delete {every[digest]}; {FETCH}")
     hint = "" if deep else "; --deep hashes all"
@@ -30,12 +29,8 @@ def objects(project: Project, deep: bool) -> Iterator[Finding]:
 def datasets(project: Project) -> Iterator[Finding]:
     """Dataset versions of runs that cannot be restored any more."""
     for version, run_ids in trained_on(project).items():
-        needed = dvccache.whole(project.cache, [version])
-        missing = [digest for digest in needed if not dvccache.place(project.cache, digest).is_file()]
-        if missing:
-            text = (
-                f"dataset version {version[:12]}, which run {run_ids[0]} was trained on, lacks {len(missing)} objects"
-            )
+        if trouble := dvccache.trouble(project.cache, version):
+            text = f"dataset version {version[:12]}, of run {run_ids[0]}: {trouble} in the cache"
             yield broken("cache", text, FETCH)
     pointer = project.root / "data.dvc"
     if pointer.is_file() and not (project.root / "data").is_dir():
@@ -87,11 +82,3 @@ def is_dvc(pid: int) -> bool:
         return False
     command = Path(f"/proc/{pid}/cmdline")
     return not command.exists() or b"dvc" in command.read_bytes()
-
-
-def md5(path: Path) -> str:
-    digest = hashlib.md5(usedforsecurity=False)
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
