@@ -36,7 +36,6 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Project:
     before = os.environ.pop("MLFLOW_TRACKING_URI", None)
     record = trained(project, RUN)
     workspace = project.workspace(RUN)
-    (workspace / "data.dvc").unlink()
     tensors = {"w": torch.zeros(100)}
     for step in (2, 5):
         checkpoint.save(workspace / "checkpoints", step, tensors, tensors, {"progress": {"best_step": 2}})
@@ -160,7 +159,6 @@ CASES: list[tuple[Callable[[Project], Any], str]] = [
     (lost_points, "ends at update 3, that in MLflow at 5"),
     (left_running, "MLflow shows it as running"),
     (twice, "registered 2 times"),
-    (stale_lock, "which is gone"),
     (damaged_object, "is damaged"),
     (lost_dataset, "list of files is missing"),
 ]
@@ -181,6 +179,11 @@ def test_what_may_be_in_the_making_is_not_called_stale(project: Project) -> None
     trained(project, OTHER)
     Ledger(project).begin(OTHER, 1, Process.this())
     assert broken(project) == []
+
+
+def test_a_lock_that_dvc_left_is_told(project: Project) -> None:
+    stale_lock(project)
+    assert any("which is gone" in entry.text for entry in doctor.examine(project).findings)
 
 
 def test_a_server_that_is_down_is_a_service_down(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,14 +46,16 @@ def trained_on(project: Project) -> dict[str, list[str]]:
 
 
 def locks(project: Project) -> Iterator[Finding]:
-    """DVC's own locks whose process is gone, or is another one by now."""
-    folders = [project.root, *(project.workspace(run_id) for run_id in protection.run_ids(project))]
-    for folder in folders:
+    """DVC's own locks whose process is gone, or is another one by now; a run's next attempt drops its own.
+
+    Only a warning: the number may be that of a process in another container.
+    """
+    idle = (run_id for run_id in protection.run_ids(project) if not protection.in_use(project, run_id))
+    for folder in (project.root, *map(project.workspace, idle)):
         path = folder / ".dvc" / "tmp" / "rwlock"
-        dead = [pid for pid in holders(path) if not is_dvc(pid)]
-        if dead and not protection.in_use(project, folder.name):
-            text = f"{path} is held by process {dead[0]}, which is gone"
-            yield broken("cache", text, f"delete {path}")
+        for pid in holders(path):
+            if not is_dvc(pid):
+                yield warning("cache", f"{path} is held by process {pid}, which is gone", f"delete {path}")
 
 
 def holders(path: Path) -> list[int]:
