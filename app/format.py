@@ -59,17 +59,27 @@ def when(stamp: str | None) -> str:
     return f"{moment(stamp):%-d %b %Y, %H:%M} UTC" if stamp else MISSING
 
 
-def took(started: str | None, ended: str | None) -> str:
+def seconds(started: str | None, ended: str | None) -> float | None:
     """From a start to an end, or until now."""
     if not started:
-        return MISSING
+        return None
     end = moment(ended) if ended else datetime.now(UTC)
-    return duration(max(0.0, (end - moment(started)).total_seconds()))
+    return max(0.0, (end - moment(started)).total_seconds())
+
+
+def took(started: str | None, ended: str | None) -> str:
+    spent = seconds(started, ended)
+    return MISSING if spent is None else duration(spent)
 
 
 def short(version: str) -> str:
     """A dataset version or a hash by its first letters, as every table of ours shows it."""
     return version[:7]
+
+
+def tag(run_id: str) -> str:
+    """What tells a run from others where there is no room for its id."""
+    return run_id[-6:]
 
 
 def label(name: str, unit: str = "") -> str:

@@ -109,22 +109,21 @@ def end_stage(attempt: Attempt, prove: Prove) -> None:
 
 
 def end_run(project: Project, attempt: Attempt, prove: Prove) -> list[Process]:
-    """Waits until the run's process has written down its end, and kills it when it does not; its processes."""
+    """Waits until the run's process has written down its end and is gone, or kills it; returns its processes."""
+    found = processes(attempt)
     if not ended_within(project, attempt, END_S):
         send(attempt.process, signal.SIGTERM)
-    if not ended_within(project, attempt, END_S):
+    if not (ended_within(project, attempt, END_S) and wait_gone(processes(attempt), END_S)):
         left = processes(attempt)
         for process in left:
             send(process, signal.SIGKILL)
         wait_gone(left, KILL_S)
         prove(f"process {attempt.process.pid} did not end: killed {clock()}")
-    left = processes(attempt)
-    wait_gone(left, KILL_S)
     with runfile.claimed(project, attempt.run_id):
         record = runfile.read(project.workspace(attempt.run_id)) or {}
         if record.get("state") == "running" and not is_held(project, attempt.run_id):
             bury(project, attempt.run_id, "cancelled")
-    return left
+    return found
 
 
 def ended_within(project: Project, attempt: Attempt, wait_s: float) -> bool:

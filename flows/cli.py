@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows import output
-from flows.commands import again, data, doctor, model, prune, registry, sync
+from flows.commands import again, data, doctor, model, predict, prune, registry, sync
 from flows.commands.foreground import CANCELLED, carry_on
 from flows.errors import BAD_INPUT, classify
 from flows.project import Project, find_project
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(model.app, name="model")
+app.command()(predict.predict)
 app.add_typer(registry.app, name="registry")
 app.command()(prune.prune)
 app.command()(sync.sync)
@@ -112,11 +113,11 @@ def status(
     from flows.reaper import reap
     from flows.summary import run_lines, status_lines
 
+    reap(find_project(), output.quiet)
     if run_id:
         view = control.run(run_id)
         output.show(asdict(view), as_json, lambda: run_lines(view))
         return
-    reap(control.find_project(), output.quiet)
     services, views = control.services(), control.runs(limit)
     found = {"services": [asdict(entry) for entry in services], "runs": [asdict(entry) for entry in views]}
     output.show(found, as_json, lambda: status_lines(services, views))

@@ -13,7 +13,11 @@ from flows.curves import read_curves
 from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
 from flows.health import Service
-from flows.models import VersionView, model_folder, promote, roll_back, versions
+from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
+from flows.judgement import Judged, Judgement, judgement
+from flows.library import LibraryEntry, folder, library, use
+from flows.models import VersionView, earlier_champion, model_folder, promote, roll_back, versions
+from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
@@ -25,23 +29,39 @@ __all__ = [
     "Accepted",
     "Disk",
     "Finding",
+    "Imported",
+    "Judged",
+    "Judgement",
+    "LibraryEntry",
+    "NextCandle",
+    "NextPivot",
+    "Prediction",
     "PruneItem",
     "PrunePlan",
     "Pruned",
     "Report",
     "Service",
+    "Upload",
     "VersionView",
+    "Wanted",
+    "bring_in",
     "cancel",
     "curves",
     "datasets",
     "disk",
     "doctor",
+    "earlier_champion",
+    "folder",
+    "judgement",
+    "library",
     "log_tail",
     "model_folder",
     "new_key",
+    "predict",
     "promote",
     "prune",
     "prune_plan",
+    "put_in_use",
     "resume",
     "retry",
     "roll_back",
@@ -49,6 +69,7 @@ __all__ = [
     "runs",
     "services",
     "trigger",
+    "use",
     "versions",
 ]
 

@@ -15,7 +15,7 @@ from flows.params import load_params
 from flows.project import Project, find_project
 from flows.versionview import VersionView
 
-__all__ = ["VersionView", "model_folder", "promote", "roll_back", "versions"]
+__all__ = ["VersionView", "earlier_champion", "model_folder", "promote", "roll_back", "versions"]
 
 if TYPE_CHECKING:
     from flows.tracking import MlflowClient
@@ -53,6 +53,20 @@ def roll_back(reason: str) -> str:
     with asked(project) as tracking:
         name = model_name(project)
         return aliases.roll_back(project, tracking, name, reason, aliases.look(tracking, name)[0])
+
+
+def earlier_champion() -> int | None:
+    """The version that `roll_back` would make champion; None when there is none."""
+    from flows import aliases, history
+
+    project = find_project()
+    with asked(project) as tracking:
+        try:
+            seen, model = aliases.look(tracking, model_name(project))
+        except ValueError:
+            return None
+        past = history.earlier(history.changes(model.tags, seen.champion), seen.champion)
+        return next((version for version in past if aliases.ready(tracking, model.name, version)), None)
 
 
 def model_folder(version: int) -> Path:

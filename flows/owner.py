@@ -12,7 +12,7 @@ from contextlib import suppress
 from flows.process import Process, start_of
 
 VARIABLE = "PIVOTLINE_OWNER"  # pid:start of the process that started the stage's process group
-EVERY_S = 0.5
+EVERY_S = 0.25
 GRACE_S = 1.0  # for a training to save
 _gone = threading.Event()
 

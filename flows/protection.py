@@ -15,6 +15,7 @@ from urllib.parse import urlparse
 
 from flows import dvccache, leases, runfile
 from flows.curves import read_curves
+from flows.library import remembered
 from flows.life import death, is_held, newest
 from flows.params import PruneConfig
 from flows.project import Project
@@ -211,6 +212,8 @@ def needed_objects(project: Project, trained_on: set[str] | None, going: Collect
     for run_id in run_ids(project):
         for digest in dvccache.whole(cache, dvccache.workspace_outputs(project.workspace(run_id), going)):
             needed.setdefault(digest, f"run {run_id} uses it")
+    for digest in dvccache.whole(cache, remembered(project)):
+        needed.setdefault(digest, "data/ held it and may hold it again")
     named = dvccache.project_digests(project.root)
     for digest in dvccache.whole(cache, named or ()):
         needed.setdefault(digest, "the project names it, now or at a commit")
