@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows import output
-from flows.commands import again, data, model, predict, prune, registry, sync
+from flows.commands import again, data, doctor, model, predict, prune, registry, sync
 from flows.commands.foreground import CANCELLED, carry_on
 from flows.errors import BAD_INPUT, classify
 from flows.project import Project, find_project
@@ -26,6 +26,7 @@ app.command()(predict.predict)
 app.add_typer(registry.app, name="registry")
 app.command()(prune.prune)
 app.command()(sync.sync)
+app.command()(doctor.doctor)
 app.command()(again.resume)
 app.command()(again.retry)
 

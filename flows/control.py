@@ -10,6 +10,7 @@ from typing import Any
 
 from flows import attempt, cancellation, health, queue, runfile, runview
 from flows.curves import read_curves
+from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
 from flows.health import Service
 from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
@@ -27,6 +28,7 @@ from flows.workspace import create
 __all__ = [
     "Accepted",
     "Disk",
+    "Finding",
     "Imported",
     "Judged",
     "Judgement",
@@ -37,6 +39,7 @@ __all__ = [
     "PruneItem",
     "PrunePlan",
     "Pruned",
+    "Report",
     "Service",
     "Upload",
     "VersionView",
@@ -46,6 +49,7 @@ __all__ = [
     "curves",
     "datasets",
     "disk",
+    "doctor",
     "earlier_champion",
     "folder",
     "judgement",

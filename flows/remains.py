@@ -16,7 +16,7 @@ from flows import disk, logged, protection, registry
 from flows.aliases import lock
 from flows.project import Project
 from flows.protection import Verdict
-from flows.tracking import experiment_id
+from flows.tracking import OUTAGE, experiment_id, first_line
 from flows.versionview import DATASET_TAG
 
 
@@ -51,7 +51,17 @@ def trained_on(tracking: MlflowClient) -> set[str]:
 
 
 def remove(project: Project, tracking: MlflowClient, item: Verdict) -> int | None:
-    """Takes one thing away under the registry's lock; bytes freed, None when it may not go any more."""
+    """Takes one thing away under the registry's lock; bytes freed, None when it may not go any more.
+
+    Raises OSError when MLflow refuses.
+    """
+    try:
+        return take(project, tracking, item)
+    except OUTAGE as error:
+        raise OSError(first_line(error)) from error
+
+
+def take(project: Project, tracking: MlflowClient, item: Verdict) -> int | None:
     with lock(project):
         still = next((entry for entry in verdicts(project, tracking) if entry.name == item.name), None)
         if still is None or not still.goes:

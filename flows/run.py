@@ -19,6 +19,7 @@ from flows.recorder import Recorder
 from flows.registry import register
 from flows.stages import STAGES, run_stage
 from flows.tracking import OUTAGE, first_line, tracking_uri
+from flows.workspace import ready
 
 Say = Callable[[str], None]
 Outcome = dict[str, Any]
@@ -73,6 +74,7 @@ def steps(
             raise CancelledError(f"run {workspace.name} was cancelled")
         return tracked(workspace, step, name, body)
 
+    ready(workspace)
     for stage in STAGES:
         go(stage, partial(stage_outcome, project, workspace, record, keeper, stage))
     recorder.finish("FINISHED", summary.scores(workspace), summary.lineage(workspace))

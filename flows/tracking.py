@@ -14,6 +14,7 @@ from filelock import FileLock
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from sqlalchemy.exc import SQLAlchemyError
 
 from flows.project import Project
 from flows.versionview import RUN_TAG
@@ -29,7 +30,7 @@ QUIET = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
-OUTAGE = (MlflowException, OSError)
+OUTAGE = (MlflowException, SQLAlchemyError, OSError)  # a full disk comes as any of them
 
 
 def tracking_uri(project: Project) -> str:

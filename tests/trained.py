@@ -30,7 +30,7 @@ def trained(project: Project, run_id: str, right: int = 6, simulated: bool = Fal
     artifacts.mkdir(parents=True)
     for name in ("dataset", "model"):
         copy_source(ROOT / name, workspace / name)
-    for name in ("params.yaml", "dvc.yaml", "data.dvc"):
+    for name in ("params.yaml", "dvc.yaml"):
         shutil.copy2(ROOT / name, workspace / name)
     folder = save_model(artifacts / "model", build(tiny_model()), tiny_model())
     samples = tiny_samples(9, seed=int(run_id[-6:], 16))
