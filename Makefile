@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install data run up test lint clean lock
+.PHONY: help install data run up test lint screenshots clean lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ lint: install ## Check style and types
 
 test: lint data ## Lint, types and all tests
 	pytest
+
+screenshots: install ## Picture every view of the running page (make up) into docs/, light, dark and on a phone
+	python -m bench.screenshots
 
 clean: ## Remove what runs have written (state/, artifacts/, checkpoints/), not the data
 	rm -rf state artifacts checkpoints
