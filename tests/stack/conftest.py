@@ -48,9 +48,6 @@ def engine() -> Iterator[docker.DockerClient]:
 def built(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A fresh clone with its secrets and images, not started."""
     root = clone(tmp_path_factory.mktemp("stack") / "pivotline")
-    root.parent.chmod(0o755)  # as the user of the containers must be able to enter it
-    root.parents[1].chmod(0o755)
-    root.parents[2].chmod(0o755)
     found = Stack(engine, root, f"pivotline-test-{token_hex(3)}")
     found.make_secrets()
     found.compose("build", timeout_s=800)
