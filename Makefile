@@ -76,4 +76,4 @@ upgrade: ## Move the databases to the schemas of newly built servers, after a ba
 	bash docker/upgrade.sh
 
 tidy: ## Take the files of MLflow runs that were deleted over 30 days ago from the disk
-	docker compose exec mlflow sh -c 'mlflow gc --older-than 30d --backend-store-uri "$$MLFLOW_BACKEND_STORE_URI" --tracking-uri http://127.0.0.1:5000'
+	docker compose exec -T mlflow sh /srv/stack/tidy.sh
