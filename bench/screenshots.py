@@ -40,7 +40,8 @@ def whole_height(page: Page) -> int:
 def shoot(browser: Browser, name: str, address: str, size: str) -> Path:
     scheme, viewport = SIZES[size]
     page = open_whole(browser, address, viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
-    page.set_viewport_size(viewport | {"height": min(HIGHEST, max(viewport["height"], whole_height(page)))})
+    height = min(HIGHEST, max(viewport["height"], whole_height(page)))
+    page.set_viewport_size({"width": viewport["width"], "height": height})
     wait_whole(page)
     path = DOCS / f"{name}-{size}.png"
     page.screenshot(path=path)

@@ -24,7 +24,7 @@ def fill(project: Project, runs: int, points: int) -> tuple[str, list[str]]:
     client = tracking.client(project)
     experiment = client.create_experiment("pages")
     params = as_dict(load_params(project.root / "params.yaml"))
-    names = []
+    names: list[str] = []
     with sqlite3.connect(project.state / "mlflow.db") as store:
         for number in range(runs):
             asked = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=number)
