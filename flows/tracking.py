@@ -15,6 +15,7 @@ import mlflow
 from filelock import FileLock
 from mlflow.entities import Metric, Param, Run
 from mlflow.exceptions import MlflowException
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 
 from flows.curves import read_curves
@@ -51,12 +52,25 @@ def client(project: Project) -> MlflowClient:
     uri = tracking_uri(project)
     project.make_state()
     with FileLock(project.locks / "mlflow.lock"):  # two first opens at once break the SQLite file for good
+        make_database(uri)
         mlflow.set_tracking_uri(uri)
         mlflow.set_registry_uri(uri)
         found = MlflowClient(tracking_uri=uri, registry_uri=uri)
         if found.get_experiment_by_name(EXPERIMENT) is None:
             found.create_experiment(EXPERIMENT, artifact_location=artifact_location(project, uri))
     return found
+
+
+def make_database(uri: str) -> None:
+    """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good."""
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not uri.startswith("sqlite:///") or path.exists():
+        return
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    made = SqlAlchemyStore(f"sqlite:///{part}", (path.parent / "mlartifacts").as_uri())
+    made.engine.dispose()
+    part.replace(path)
 
 
 def artifact_location(project: Project, uri: str) -> str | None:
