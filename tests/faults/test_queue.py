@@ -98,7 +98,7 @@ def test_one_run_an_order_none_lost_when_the_worker_is_killed(project: Project) 
         began = [record(project.workspace(name))["started_at"] for name in (later.run_id, unknown, key)]
         ended = [record(project.workspace(name))["ended_at"] for name in (later.run_id, unknown, key)]
         spans = sorted(zip(began, ended, strict=True))
-        assert all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))  # one at a time
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))  # one at a time
         wait_for(lambda: not [entry for entry in queue.unfinished() if entry.name == key], 90)
     finally:
         os.kill(second.pid, signal.SIGTERM)
