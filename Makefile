@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install data run up test lint bench clean lock secrets stack stack-down test-stack backup restore upgrade tidy
+.PHONY: help install data run up test lint bench screenshots clean lock secrets stack stack-down test-stack backup restore upgrade tidy
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -42,6 +42,9 @@ bench: install data ## Measure every claim beside its peers (about 15 minutes) a
 	$(BIN)/python -m pip install --quiet --requirement requirements-bench.lock
 	python -m bench
 
+screenshots: install ## Picture every view of the running page (make up) into docs/, light, dark and on a phone
+	python -m bench.screenshots
+
 clean: ## Remove what runs have written (state/, artifacts/, checkpoints/), not the data
 	rm -rf state artifacts checkpoints
 
@@ -73,4 +76,4 @@ upgrade: ## Move the databases to the schemas of newly built servers, after a ba
 	bash docker/upgrade.sh
 
 tidy: ## Take the files of MLflow runs that were deleted over 30 days ago from the disk
-	docker compose exec mlflow sh -c 'mlflow gc --older-than 30d --backend-store-uri "$$MLFLOW_BACKEND_STORE_URI" --tracking-uri http://127.0.0.1:5000'
+	docker compose exec -T mlflow sh /srv/stack/tidy.sh

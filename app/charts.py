@@ -150,31 +150,6 @@ def curves(name: str, series: Sequence[Option], last_step: float | None, **y: An
     )
 
 
-def dots(rows: Sequence[tuple[str, float, str]], chance: float) -> Option:
-    """Scores in percent of (name, value, text) on one axis: the first, ours, in colour; its rivals grey."""
-    data = [
-        {"value": [value, name, text], "itemStyle": {"color": MUTED if at else ACCENT}}
-        for at, (name, value, text) in enumerate(rows)
-    ]
-    series = {
-        "type": "scatter",
-        "data": data,
-        "encode": {"x": 0, "y": 1},
-        "symbolSize": 11,
-        "label": {"show": True, "position": "right", "formatter": "{@[2]}", "fontSize": SMALL, "distance": 6},
-        "markLine": rule(chance, "chance", "xAxis"),
-    }
-    across = {"show": True, "lineStyle": {"color": HAIR}}
-    called = [name for name, _, _ in rows]
-    return base(
-        {"left": room(called), "top": 22, "bottom": 22, "right": 56, "containLabel": False},
-        xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
-        yAxis=name_axis() | {"splitLine": across},
-        tooltip={"show": False},
-        series=[series, names(called)],
-    )
-
-
 def whiskers(rows: Sequence[Whisker], chance: float) -> Option:
     """Scores in percent, each a dot on its interval: the first in colour, those it must beat grey."""
     called = [name for name, *_ in rows]

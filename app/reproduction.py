@@ -15,7 +15,7 @@ REFUSED = "why a run was not reproduced"
 def start(view: RunView, key: str) -> None:
     """Puts the run into the queue once more, once a key, and compares the two."""
     try:
-        accepted = backend.start(view.params, view.dataset_version, key)
+        accepted = backend.reproduce(view, key)
     except orders.REFUSALS as error:
         st.session_state[REFUSED] = classify(error).message
     else:

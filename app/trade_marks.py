@@ -7,6 +7,7 @@ from app.charts import Option
 from app.dataset_reader import Window
 from dataset.annotations import Annotation
 
+LEAST_BARS = 2  # of a trade that is not selected
 FAINT = 0.45  # of the trades that are not selected
 
 
@@ -16,13 +17,20 @@ def marks(window: Window, selected: Annotation | None, others: list[Annotation])
     points: list[Option] = []
     lines: list[Any] = []
     for trade in [*others, *([selected] if selected else [])]:
-        if window.holds(trade.entry_time) and window.holds(trade.exit_time):
-            chosen = trade is selected
+        chosen = trade is selected
+        if drawn(window, trade, chosen):
             points += ends(window, names, trade, chosen)
             lines.append(course(window, names, trade, chosen))
             if chosen:
                 lines += limits(window, names, trade)
     return points, lines
+
+
+def drawn(window: Window, trade: Annotation, chosen: bool) -> bool:
+    """Whether a trade is in the window, and long enough on this timeframe not to be a blot among others."""
+    if not (window.holds(trade.entry_time) and window.holds(trade.exit_time)):
+        return False
+    return chosen or window.place(trade.exit_time) - window.place(trade.entry_time) >= LEAST_BARS
 
 
 def ends(window: Window, names: list[str], trade: Annotation, chosen: bool) -> list[Option]:
@@ -67,8 +75,7 @@ def limits(window: Window, names: list[str], trade: Annotation) -> list[Any]:
     """The stop while the trade was open, and the last candle that its decision could see."""
     found: list[Any] = []
     if trade.stop_price is not None:
-        side = "insideStartBottom" if trade.direction > 0 else "insideStartTop"
-        text = written(f"stop {trade.stop_price:,.{decimals(window)}f}", STOP, position=side)
+        text = written(f"stop {trade.stop_price:,.{decimals(window)}f}", STOP, position="end", distance=4)
         start = {
             "coord": [names[window.place(trade.entry_time)], trade.stop_price],
             "lineStyle": {"color": STOP, "type": [5, 3]},

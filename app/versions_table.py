@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.format import MISSING, several, short
+from app.format import MISSING, several, short, tag
 from flows.control import LibraryEntry
 
 NAMED = 3  # places of one version that are spelled out
@@ -46,6 +46,7 @@ def state(entry: LibraryEntry) -> str:
 
 
 def named(entry: LibraryEntry) -> str:
-    places = [*(["data.dvc"] if entry.tracked else []), *entry.seen[:NAMED]]
+    seen = [f"run {tag(place)}" if place.startswith("run ") else place for place in entry.seen[:NAMED]]
+    places = [*(["data.dvc"] if entry.tracked else []), *seen]
     more = len(entry.seen) - NAMED
     return ", ".join([*places, *([f"{more} more"] if more > 0 else [])]) or MISSING

@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 import docker
 
@@ -55,44 +56,38 @@ def first_update_s(stack: Stack) -> dict[str, float]:
     stack.inside("worker", "sh", "-c", FIRST_UPDATE, run_id)
     trained = time.monotonic() - started
     stack.pivotline("cancel", run_id)
-    return {"accepted": accepted, "first_update": trained}
+    return {"order to queue": accepted, "order to first update": trained}
 
 
-def measure(stack: Stack) -> dict[str, object]:
+def measure(stack: Stack) -> dict[str, Any]:
     """All of it, from no volume to a run."""
     started = time.monotonic()
     stack.compose("build", timeout_s=1800)
-    build_s = time.monotonic() - started
-    cold_s = stack.up()
+    built = time.monotonic() - started
+    cold = stack.up()
+    images = image_bytes(stack)
     time.sleep(SETTLED_S)
     idle = {service: idle_bytes(stack, service) for service in SERVERS}
     waits = first_update_s(stack)
     stack.compose("down")
     return {
-        "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
-        "images": image_bytes_of(stack),
-        "build_s": build_s,
-        "cold_start_s": cold_s,
-        "warm_start_s": stack.up(),
-        "idle_bytes": idle,
-        "idle_total_bytes": sum(idle.values()),
-        "waits_s": waits,
+        "machine": {"processor": platform.machine(), "cores": os.cpu_count(), "load": os.getloadavg()[0]},
+        "images": images,
+        "seconds": {"build": built, "cold start": cold, "start again": stack.up(), **waits},
+        "idle_bytes": idle | {"in all": sum(idle.values())},
     }
 
 
-def image_bytes_of(stack: Stack) -> dict[str, dict[str, int]]:
-    stack.compose("create")
-    return image_bytes(stack)
-
-
-def table(found: dict[str, object]) -> str:
-    return json.dumps(found, indent=1)
+def lines(found: dict[str, Any]) -> list[str]:
+    images = [f"{name:<28}{sizes['bytes'] / 1e6:>8.0f} MB" for name, sizes in found["images"].items()]
+    seconds = [f"{name:<28}{value:>8.1f} s" for name, value in found["seconds"].items()]
+    idle = [f"{'idle ' + name:<28}{value / 1e6:>8.0f} MB" for name, value in found["idle_bytes"].items()]
+    return [*images, *seconds, *idle]
 
 
 def main() -> None:
     engine = docker.from_env(timeout=120)
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
         stack = Stack(engine, clone(Path(folder) / "pivotline"), f"pivotline-bench-{token_hex(3)}")
         stack.make_secrets()
         try:
@@ -101,7 +96,7 @@ def main() -> None:
             stack.remove()
     engine.close()
     OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(table(found))
+    print("\n".join(lines(found)))
 
 
 if __name__ == "__main__":

@@ -47,13 +47,17 @@ def unwritable(project: Path) -> str | None:
     return None
 
 
-def problems(environment: dict[str, str], project: Path) -> list[str]:
+def root(uid: int) -> str | None:
+    return f"PIVOTLINE_UID is {uid}, expected an ordinary user: {REMEDY}" if uid == 0 else None
+
+
+def problems(environment: dict[str, str], project: Path, uid: int) -> list[str]:
     """Everything that is wrong."""
     values = [weak(name, environment.get(name, "")) for name in SECRETS]
-    return [found for found in (*values, unreadable(project), unwritable(project)) if found]
+    return [found for found in (*values, root(uid), unreadable(project), unwritable(project)) if found]
 
 
 if __name__ == "__main__":
-    found = problems(dict(os.environ), PROJECT)
+    found = problems(dict(os.environ), PROJECT, os.getuid())
     print("\n".join(found) or "secrets and checkout are good")
     sys.exit(2 if found else 0)

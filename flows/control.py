@@ -88,17 +88,19 @@ def trigger(
     dataset_version: str | None = None,
     key: str | None = None,
     data: Path | None = None,
+    fresh: bool = False,
 ) -> Accepted:
     """Freezes a run and puts it into the queue.
 
-    The same `key` (a run id from `new_key`) gives the same run, however often it is sent.
+    The same `key` (a run id from `new_key`) gives the same run, however often it is sent. A `fresh` run trains even
+    where the run cache knows the result, so that it shows whether the same comes of it.
 
     Raises ValueError for settings or data that cannot be used, ServiceDownError when Prefect or its worker is missing.
     """
     project = find_project()
     run_id = runfile.check_run_id(key or runfile.new_run_id())
     queue.check()
-    create(project, run_id, changes, data=data, dataset_version=dataset_version, door="queue")
+    create(project, run_id, changes, data=data, dataset_version=dataset_version, door="queue", fresh=fresh)
     return accepted(project, run_id)
 
 

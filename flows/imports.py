@@ -133,8 +133,9 @@ def carry_out(project: Project, given: dict[str, Any], labels: dict[str, str]) -
         )
     except subprocess.TimeoutExpired:
         raise ValueError(f"the files took longer than {MOST_S:.0f} s to read; nothing was imported") from None
-    if done.returncode or not done.stdout.strip():
+    if done.returncode < 0:  # ended by the system, for its memory or its time
         raise ValueError("the files need more memory or time than an import may take; nothing was imported")
+    assert not done.returncode, done.stderr[-2000:]
     said = done.stdout
     for name, label in labels.items():
         said = said.replace(name, json.dumps(label)[1:-1])

@@ -4,6 +4,7 @@ A version is named by the hash of its files; nothing here changes one. `data/` i
 only once every file of the version that leaves it is in the cache.
 """
 
+import os
 import re
 import shutil
 import tempfile
@@ -20,6 +21,7 @@ from dataset.history import cached, commits, peek, stores
 from dataset.importers.place import check_target, put_in_place
 from dataset.schema import annotation_path, read_info
 from dataset.versions import add, held, restore, tracked_version, version
+from flows.errors import ResourceError
 from flows.project import Project, find_project
 
 POINTER = "data.dvc"
@@ -127,6 +129,7 @@ def use(dataset_version: str) -> str:
 def replace_data(project: Project, staged: Path) -> str:
     """Puts `staged/data` into `data/` and into `data.dvc`; all that can fail comes before the first rename."""
     target = project.root / "data"
+    check_place(target)
     with FileLock(lock(project, "data.lock")):
         check_target(target, replace=True)
         left = current_version(project)
@@ -137,6 +140,15 @@ def replace_data(project: Project, staged: Path) -> str:
         put_in_place(staged / "data", target)
         (staged / POINTER).replace(project.root / POINTER)
     return left or ""
+
+
+def check_place(target: Path) -> None:
+    """Raises ResourceError where `data/` cannot be exchanged as a whole, as in a container that has it mounted."""
+    if not os.access(target.parent, os.W_OK) or os.path.ismount(target):
+        raise ResourceError(
+            f"{target} cannot be exchanged from here: its folder is read-only or mounted; use `pivotline data use` or "
+            "`pivotline data import --to data --replace` on the machine itself"
+        )
 
 
 def keep(project: Project, left: str) -> None:

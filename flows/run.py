@@ -123,7 +123,8 @@ def stage_outcome(
     project: Project, workspace: Path, record: dict[str, Any], keeper: Keeper, stage: str, say: Say
 ) -> Outcome:
     resume = bool(record.get("resume"))
-    result = run_stage(project, workspace, stage, say, resume=resume, started=keeper.started)
+    fresh = bool(record.get("fresh")) and stage == "train"
+    result = run_stage(project, workspace, stage, say, resume=resume, fresh=fresh, started=keeper.started)
     took = (
         f"restored from the cache in {result.elapsed_s:.1f} s"
         if result.cached

@@ -33,10 +33,12 @@ def create(
     data: Path | None = None,
     dataset_version: str | None = None,
     door: str = "here",
+    fresh: bool = False,
 ) -> Path:
     """The workspace of `run_id`: made once, however often it is asked for.
 
-    `door` is where it is to run: `here`, in the asking process, or in the `queue`.
+    `door` is where it is to run: `here`, in the asking process, or in the `queue`. A `fresh` one trains even where the
+    run cache knows the result.
 
     `changes` go on top of `params.yaml`; `data` is a data folder (the project's `data/` when None) or `dataset_version`
     one that an earlier run used. Raises ValueError for settings or a dataset that cannot be used, and leaves nothing
@@ -54,7 +56,7 @@ def create(
         except BaseException:
             shutil.rmtree(workspace, ignore_errors=True)
             raise
-        runfile.write(workspace, first_record(run_id, params, workspace, door))
+        runfile.write(workspace, first_record(run_id, params, workspace, door) | ({"fresh": True} if fresh else {}))
     return workspace
 
 

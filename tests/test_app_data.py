@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 from data_root import trade_on, write_root
-from hostile import TEXTS, live
+from foreign import TEXTS, live
 from run_views import service
 from streamlit.testing.v1 import AppTest
 

@@ -29,9 +29,9 @@ class Server:
         self.views = [run_view(4, "running"), twin(3, "cd"), done_view(2), run_view(1, "failed")]
         self.asked: dict[str, tuple[Any, Any]] = {}
 
-    def start(self, changes: dict[str, Any], version: str | None, key: str) -> Accepted:
+    def reproduce(self, view: RunView, key: str) -> Accepted:
         if key not in self.asked:
-            self.asked[key] = (changes, version)
+            self.asked[key] = (view.params, view.dataset_version)
             self.views.insert(0, run_view(9, "queued", run_id=key, place=1))
         return Accepted(run_id=key, flow_run_id="f", place=1)
 
@@ -50,7 +50,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setattr(backend, "runs", lambda: found.views)
     monkeypatch.setattr(backend, "services", lambda: [service()])
     monkeypatch.setattr(backend, "curves", lambda run_id: ROWS)
-    monkeypatch.setattr(backend, "start", found.start)
+    monkeypatch.setattr(backend, "reproduce", found.reproduce)
     return found
 
 

@@ -12,6 +12,7 @@ from data_root import trade_on, write_root, write_trades
 
 from dataset.versions import add, version
 from flows import library, protection
+from flows.errors import ResourceError
 from flows.library import LibraryEntry
 from flows.project import Project
 
@@ -77,6 +78,12 @@ def test_data_stays_when_the_new_dataset_cannot_be_kept(project: Project, monkey
         library.replace_data(project, staged(project))
     assert tree(project.root / "data") == before
     assert not (project.root / "data.dvc").exists()
+
+
+def test_data_that_is_mounted_is_refused_before_anything(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library.os.path, "ismount", lambda path: True)
+    with pytest.raises(ResourceError, match="pivotline data use"):
+        library.replace_data(project, staged(project))
 
 
 def test_what_is_no_dataset_is_never_replaced(project: Project) -> None:

@@ -28,7 +28,8 @@ def page() -> None:
         return
     if not found.versions:
         st.markdown("No version yet to ask. A training registers its model; then it answers here.")
-        st.page_link("views/train.py", label="Train a model")
+        if st.button("Train a model"):
+            st.switch_page("views/train.py")
         return
     filters, answer, test = st.container(horizontal=True, vertical_alignment="top"), st.container(), st.container()
     with filters:

@@ -24,7 +24,8 @@ def page() -> None:
     elif not found.versions:
         st.subheader("Versions", anchor=False)
         st.markdown("No version yet. A training registers its model; the first becomes the champion.")
-        st.page_link("views/train.py", label="Train a model")
+        if st.button("Train a model"):
+            st.switch_page("views/train.py")
     else:
         versions(found)
     pruning.section()
@@ -72,7 +73,7 @@ def table(found: Registry) -> VersionView:
         height=TABLE_HEIGHT if len(numbers) > 7 else "auto",
         column_config={
             "Version": st.column_config.NumberColumn(width=70, alignment="left"),
-            "Alias": st.column_config.TextColumn(),
+            "Alias": st.column_config.TextColumn(width=120),
             "Balanced accuracy (95 %)": st.column_config.TextColumn(alignment="right"),
             "Dataset": st.column_config.TextColumn(width=80),
             "Run": st.column_config.TextColumn(width=80),

@@ -1,32 +1,36 @@
 """The engine and the stack that the tests share, or the reason why there are none."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from secrets import token_hex
 
 import docker
 import pytest
 from containers import SERVERS, Stack, clone
-from docker.errors import DockerException
 
 
 def missing() -> str | None:
     """Why the stack cannot be tried here, None when it can."""
-    try:
-        docker.from_env().close()
-    except DockerException as error:
-        return f"no Docker engine answers: {str(error)[:120]}"
-    done = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
-    return None if done.returncode == 0 else "docker compose is missing"
+    if not shutil.which("docker"):
+        return "there is no docker command"
+    for command in (["docker", "version"], ["docker", "compose", "version"]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return f"{' '.join(command)}: {done.stderr.strip().splitlines()[-1]}"
+    return None
 
 
 ORDER = ("test_start", "test_hardening", "test_faults", "test_life")  # what the secrets are sought in is written first
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    reason = missing() if items else None
-    items.sort(key=lambda item: ORDER.index(item.path.stem))
-    for item in items:
+    ours = [item for item in items if item.path.parent == Path(__file__).parent]
+    ours.sort(key=lambda item: ORDER.index(item.path.stem))
+    items[:] = [item for item in items if item not in ours] + ours
+    reason = missing() if ours else None
+    for item in ours:
         item.add_marker(pytest.mark.stack)
         item.add_marker(pytest.mark.timeout(900))
         if reason:
@@ -44,9 +48,6 @@ def engine() -> Iterator[docker.DockerClient]:
 def built(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A fresh clone with its secrets and images, not started."""
     root = clone(tmp_path_factory.mktemp("stack") / "pivotline")
-    root.parent.chmod(0o755)  # as the user of the containers must be able to enter it
-    root.parents[1].chmod(0o755)
-    root.parents[2].chmod(0o755)
     found = Stack(engine, root, f"pivotline-test-{token_hex(3)}")
     found.make_secrets()
     found.compose("build", timeout_s=800)

@@ -135,6 +135,7 @@ def test_the_own_host_and_origin_pass(healthy: Stack) -> None:
         assert status == 200
         assert headers.get("access-control-allow-origin") in (None, healthy.address(page))
         assert headers["x-frame-options"] == "SAMEORIGIN"
+        assert "connect-src 'self'" in headers["content-security-policy"]
 
 
 def test_a_websocket_opens_from_the_own_page_alone(healthy: Stack) -> None:

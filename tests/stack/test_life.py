@@ -20,8 +20,6 @@ def test_a_backup_round_trip_into_an_empty_stack(
     before = healthy.pivotline("status")
     healthy.compose("stop")
 
-    for path in (tmp_path, *tmp_path.parents[:3]):
-        path.chmod(0o755)
     other = Stack(engine, clone(tmp_path / "pivotline"), f"{healthy.name}-restored")
     other.make_secrets()
     try:
