@@ -6,6 +6,7 @@ Whether a server answers at all is asked first and with a short limit: its clien
 import logging
 import os
 from contextlib import nullcontext
+from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 

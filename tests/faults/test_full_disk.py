@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 from checkout import copy_project
+from small_disk import fill, free, small_disk
 from trained import trained, write_curves
 
 from dataset.versions import version
-from faults.small_disk import fill, free, small_disk
 from flows import budget, dvccache, protection, prune, runfile, sync, tracking, workspace
 from flows.errors import RESOURCES, ResourceError, classify
 from flows.params import PruneConfig
