@@ -186,8 +186,9 @@ def test_a_run_is_started_followed_and_read_from_the_page(browser: Browser, addr
 def rows(page: Page, *chosen: int) -> None:
     """Ticks rows of the table of runs, whose cells are painted."""
     table = page.locator(".stDataFrame canvas").first
+    table.wait_for(timeout=60_000)
     for row in chosen:
-        table.click(position={"x": 17, "y": 35 + 33 * row + 16})
+        table.click(position={"x": 17, "y": 35 + 33 * row + 16}, force=True)  # a scroller lies over it
         page.wait_for_timeout(1000)
 
 
