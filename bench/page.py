@@ -42,6 +42,16 @@ MLFLOW = (
 )
 
 
+def stored(project: Project, runs: int, points: int) -> tuple[str, list[str]]:
+    """The store of this size: made, or as an earlier bench left it."""
+    note = project.state / f"bench-{runs}-{points}.json"
+    if not note.exists():
+        project.state.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps(fill(project, runs, points)), encoding="utf-8")
+    experiment, ids = json.loads(note.read_text(encoding="utf-8"))
+    return experiment, ids
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -152,10 +162,11 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     for name, default in {"runs": 200, "points": 10_000, "rounds": 5, "reruns": 1000, "epochs": 30}.items():
         asked.add_argument(f"--{name}", type=int, default=default)
+    asked.add_argument("--state", type=Path, help="folder of the store, which is filled once and kept")
     wanted = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        state = Path(folder)
-        experiment, ids = fill(Project(root=ROOT, state=state), wanted.runs, wanted.points)
+        state = (wanted.state or Path(folder)).resolve()
+        experiment, ids = stored(Project(root=ROOT, state=state), wanted.runs, wanted.points)
         with stack(state) as ports, chromium() as browser:
             report = measure(browser, ports, state, experiment, ids, wanted)
     OUT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
