@@ -10,7 +10,7 @@ mkdir -p backups && mkdir "$folder"
 volume() { # volume SERVICE FOLDER: what is in a volume, without its own folder; a file that grows meanwhile is no failure
   local code=0
   docker compose run --rm --no-deps --no-TTY "$1" \
-    sh -c 'cd "$1" && find . -mindepth 1 -maxdepth 1 -print0 | tar --create --null --files-from=-' volume "$2" || code=$?
+    sh -c 'cd "$1" && find . -mindepth 1 -maxdepth 1 -print0 | tar --create --file=- --null --files-from=-' volume "$2" || code=$?
   [ "$code" -le 1 ]
 }
 
