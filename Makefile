@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install data run up test lint clean lock secrets stack stack-down test-stack backup restore upgrade tidy
+.PHONY: help install data run up test lint bench screenshots clean lock secrets stack stack-down test-stack backup restore upgrade tidy
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -37,6 +37,13 @@ lint: install ## Check style and types
 
 test: lint data ## Lint, types and all tests
 	pytest
+
+bench: install data ## Measure every claim beside its peers (about 15 minutes) and write the table of the README
+	$(BIN)/python -m pip install --quiet --requirement requirements-bench.lock
+	python -m bench
+
+screenshots: install ## Picture every view of the running page (make up) into docs/, light, dark and on a phone
+	python -m bench.screenshots
 
 clean: ## Remove what runs have written (state/, artifacts/, checkpoints/), not the data
 	rm -rf state artifacts checkpoints

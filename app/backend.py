@@ -9,7 +9,7 @@ import streamlit as st
 from dataset.config import PreprocessConfig
 from dataset.describe import describe
 from flows import control
-from flows.control import Accepted, Service
+from flows.control import Accepted, Disk, Service, VersionView
 from flows.params import Params, load_params
 from flows.runview import DatasetView, RunView
 from model import batches, device
@@ -19,6 +19,7 @@ from model.size import Size
 from model.size import size as count
 
 LISTED = 50
+ALL = 1000  # runs that the table of all runs reads at most
 
 
 @st.cache_data(ttl=3, show_spinner=False)
@@ -30,6 +31,12 @@ def services() -> list[Service]:
 def runs() -> list[RunView]:
     """The newest runs, newest first."""
     return control.runs(LISTED)
+
+
+@st.cache_data(ttl=2, show_spinner=False)
+def all_runs() -> list[RunView]:
+    """All runs, newest first."""
+    return control.runs(ALL)
 
 
 def run(run_id: str) -> RunView:
@@ -57,45 +64,95 @@ def defaults() -> Params:
 
 
 def start(changes: dict[str, dict[str, Any]], dataset_version: str | None, key: str) -> Accepted:
-    """Puts a run into the queue, once however often it is sent with one key.
+    """Puts a run into the queue, once however often it is sent with one key."""
+    accepted = control.trigger(changes, elsewhere(dataset_version), key)
+    forget_runs()
+    return accepted
 
-    The version that `data/` holds right now is taken from there: until a run has used it, nothing else knows it.
+
+def reproduce(view: RunView, key: str) -> Accepted:
+    """The same settings and dataset version once more, trained anew whatever is cached; once a key."""
+    accepted = control.trigger(view.params, elsewhere(view.dataset_version), key, fresh=True)
+    forget_runs()
+    return accepted
+
+
+def elsewhere(dataset_version: str | None) -> str | None:
+    """The version to ask for by name: none for the one that `data/` holds right now.
+
+    That is taken from there: until a run has used it, nothing else knows it.
     """
     here = [entry.version for entry in control.datasets() if entry.current]
-    accepted = control.trigger(changes, None if dataset_version in here else dataset_version, key)
-    runs.clear()
-    return accepted
+    return None if dataset_version in here else dataset_version
 
 
 def cancel(run_id: str) -> str:
     said = control.cancel(run_id)
-    runs.clear()
+    forget_runs()
     return said
 
 
-def train_samples(dataset_version: str, preprocess: PreprocessConfig) -> int | None:
-    """The training samples of a dataset with these settings: as an earlier run made them, else counted in `data/`.
+def versions() -> list[VersionView]:
+    """The registered versions, newest first. Raises ServiceDownError when MLflow does not answer."""
+    return control.versions()
+
+
+@st.cache_data(ttl=20, show_spinner=False)
+def disk() -> Disk:
+    """What is used and what may be."""
+    return control.disk()
+
+
+def resume(run_id: str) -> Accepted:
+    """The same run, on from its newest complete checkpoint."""
+    accepted = control.resume(run_id)
+    forget_runs()
+    return accepted
+
+
+def retry(run_id: str) -> Accepted:
+    """The same run, from its start."""
+    accepted = control.retry(run_id)
+    forget_runs()
+    return accepted
+
+
+def forget_runs() -> None:
+    """After an order: the next look is at what it changed."""
+    runs.clear()
+    all_runs.clear()
+
+
+def split_samples(dataset_version: str, preprocess: PreprocessConfig) -> tuple[int, int] | None:
+    """Training and validation samples of a dataset with these settings: as an earlier run made them, else counted in
+    `data/`.
 
     None when neither knows the version. Raises ValueError when `data/` is not valid.
     """
     wanted = (dataset_version, asdict(preprocess))
     for view in runs():
         if view.result and (view.dataset_version, view.params["preprocess"]) == wanted:
-            return int(view.result["samples"]["split"]["train"])
+            split = view.result["samples"]["split"]
+            return int(split["train"]), int(split["validation"])
     here = any(entry.current and entry.version == dataset_version for entry in datasets())
     return count_samples(dataset_version, preprocess) if here else None
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
-def count_samples(dataset_version: str, preprocess: PreprocessConfig) -> int:
-    """Training samples of `data/`, counted by making them, once a version: the version only names what is cached."""
-    facts = describe(control.find_project().root / "data", preprocess)
-    return int(facts["split"]["train"])
+def count_samples(dataset_version: str, preprocess: PreprocessConfig) -> tuple[int, int]:
+    """Samples of `data/`, counted by making them, once a version: the version only names what is cached."""
+    split = describe(control.find_project().root / "data", preprocess)["split"]
+    return int(split["train"]), int(split["validation"])
+
+
+def batch(samples: int, batch_size: int | str) -> int:
+    """Samples an update; `auto` chooses from all samples, as a training does."""
+    return min(samples, batches.auto_size(samples) if isinstance(batch_size, str) else batch_size)
 
 
 def updates(samples: int, batch_size: int | str) -> int:
-    """Updates an epoch; `auto` chooses the batch size from the samples, as a training does."""
-    return batches.updates(samples, batches.auto_size(samples) if isinstance(batch_size, str) else batch_size)
+    """Updates an epoch."""
+    return batches.updates(samples, batch(samples, batch_size))
 
 
 @lru_cache(maxsize=64)

@@ -1,10 +1,12 @@
 """Options of the page's charts: quiet axes, labels on the marks, colours that hold on a light and a dark ground."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 Option = dict[str, Any]
 Point = tuple[float, float]
+Whisker = tuple[str, float, float, float]  # name, value, and the ends of its interval
+T = TypeVar("T")
 
 MUTED = "#7C8590"  # axis names and reference lines
 ACCENT = "#4C86F0"
@@ -12,6 +14,7 @@ HAIR = "rgba(128,138,150,0.18)"
 RULE = "rgba(128,138,150,0.4)"
 MOST_POINTS = 2000  # a longer curve is thinned here: nobody sees more on a screen
 SMALL = 11
+NAME_WIDTH = 150  # a longer name is broken
 SMOOTH = 40  # a curve as long as this is smoothed by half; a longer one more
 
 
@@ -48,32 +51,63 @@ def bottom_axis(name: str, **more: Any) -> Option:
 
 
 def name_axis() -> Option:
-    """Names down the left side, the first on top."""
+    """Places down the left side, the first on top. `names` writes the names: an axis would write them pale."""
     return {
         "type": "category",
         "inverse": True,
         "axisLine": {"show": False},
         "axisTick": {"show": False},
-        "axisLabel": {"fontSize": 12},
+        "axisLabel": {"show": False},
     }
 
 
-def hbar(rows: Sequence[tuple[str, float, str]]) -> Option:
+def names(rows: Sequence[str], start: float = 0) -> Option:
+    """The names left of a chart's bars, as labels of unseen marks at `start` of the value axis: in the text's colour
+    of either theme."""
+    return {
+        "type": "scatter",
+        "data": [[start, name] for name in rows],
+        "encode": {"x": 0, "y": 1},
+        "symbolSize": 0.1,
+        "silent": True,
+        "label": {
+            "show": True,
+            "position": "left",
+            "formatter": "{@[1]}",
+            "fontSize": 12,
+            "lineHeight": 13,
+            "align": "right",
+            "width": NAME_WIDTH,
+            "overflow": "break",
+        },
+    }
+
+
+def room(rows: Sequence[str]) -> int:
+    """Pixels that the names need."""
+    return 12 + min(NAME_WIDTH, round(5.9 * max(map(len, rows), default=0)))
+
+
+def hbar(rows: Sequence[tuple[str, float, str]], colours: Sequence[str] = ()) -> Option:
     """Horizontal bars of (name, value, text); the text stands at the end of its bar."""
+    painted = [{"itemStyle": {"color": colour}} for colour in colours] or [{} for _ in rows]
     series = {
         "type": "bar",
-        "data": [[value, name, text] for name, value, text in rows],
+        "data": [
+            {"value": [value, name, text]} | paint for (name, value, text), paint in zip(rows, painted, strict=True)
+        ],
         "encode": {"x": 0, "y": 1},
         "barWidth": 14,
         "itemStyle": {"borderRadius": [0, 2, 2, 0]},
         "label": {"show": True, "position": "right", "formatter": "{@[2]}", "fontSize": SMALL},
     }
+    called = [name for name, _, _ in rows]
     return base(
-        {"top": 4, "bottom": 4, "right": 120},
-        xAxis=value_axis(show=False, scale=False),
+        {"left": room(called), "top": 4, "bottom": 4, "right": 120, "containLabel": False},
+        xAxis=value_axis(show=False, scale=False, min=0),
         yAxis=name_axis(),
         tooltip={"show": False},
-        series=[series],
+        series=[series, names(called)],
     )
 
 
@@ -116,34 +150,47 @@ def curves(name: str, series: Sequence[Option], last_step: float | None, **y: An
     )
 
 
-def dots(rows: Sequence[tuple[str, float, str]], chance: float) -> Option:
-    """Scores in percent of (name, value, text) on one axis: the first, ours, in colour; its rivals grey."""
-    data = [
-        {"value": [value, name, text], "itemStyle": {"color": MUTED if at else ACCENT}}
-        for at, (name, value, text) in enumerate(rows)
-    ]
-    series = {
-        "type": "scatter",
-        "data": data,
-        "encode": {"x": 0, "y": 1},
-        "symbolSize": 11,
-        "label": {"show": True, "position": "right", "formatter": "{@[2]}", "fontSize": SMALL, "distance": 6},
-        "markLine": rule(chance, "chance", "xAxis"),
-    }
-    across = {"show": True, "lineStyle": {"color": HAIR}}
+def whiskers(rows: Sequence[Whisker], chance: float) -> Option:
+    """Scores in percent, each a dot on its interval: the first in colour, those it must beat grey."""
+    called = [name for name, *_ in rows]
+    marks: list[Option] = []
+    for at, (name, value, low, high) in enumerate(rows):
+        paint = {"color": MUTED if at else ACCENT}
+        marks.append(
+            {
+                "type": "line",
+                "data": [[low, name], [high, name]] if high > low else [],
+                "symbol": "rect",
+                "symbolSize": [2, 9],
+                "showSymbol": True,
+                "lineStyle": paint | {"width": 2},
+                "itemStyle": paint,
+                "silent": True,
+            }
+        )
+        marks.append(
+            {
+                "type": "scatter",
+                "data": [[value, name]],
+                "symbolSize": 10,
+                "itemStyle": paint,
+                "label": {"show": True, "position": "top", "formatter": f"{value:.1f} %", "fontSize": SMALL},
+                "z": 3,
+            }
+        )
+    marks[-1]["markLine"] = rule(chance, "chance", "xAxis")
     return base(
-        {"top": 22, "bottom": 2, "right": 56},
+        {"left": room(called), "top": 22, "bottom": 22, "right": 24, "containLabel": False},
         xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
-        yAxis=name_axis()
-        | {"splitLine": across, "axisLabel": {"fontSize": 12, "lineHeight": 13, "width": 110, "overflow": "break"}},
+        yAxis=name_axis() | {"data": called},
         tooltip={"show": False},
-        series=[series],
+        series=[*marks, names(called)],
     )
 
 
-def thinned(points: Sequence[Point]) -> Sequence[Point]:
-    """At most MOST_POINTS of the points, the last among them."""
-    stride = -(-len(points) // MOST_POINTS) or 1
+def thinned(points: Sequence[T], most: int = MOST_POINTS) -> Sequence[T]:
+    """At most so many of the points and the last, evenly taken."""
+    stride = -(-len(points) // most) or 1
     kept = points[::stride]
     return [*kept, points[-1]] if points and (len(points) - 1) % stride else kept
 

@@ -1,5 +1,6 @@
 """How the page writes numbers, times and foreign text. Every format of the page is here."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MISSING = "—"
@@ -28,6 +29,12 @@ def count(number: int) -> str:
 
 def percent(share: float | None) -> str:
     return MISSING if share is None else f"{100 * share:.1f} %"
+
+
+def within(share: float | None, interval: Sequence[float] | None) -> str:
+    """A score with its 95 % interval, where that is known: `61.4 % (53.0–69.3)`."""
+    said = percent(share)
+    return said if share is None or not interval else f"{said} ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})"
 
 
 def apart(counted: int, documented: int) -> str:
@@ -59,17 +66,27 @@ def when(stamp: str | None) -> str:
     return f"{moment(stamp):%-d %b %Y, %H:%M} UTC" if stamp else MISSING
 
 
-def took(started: str | None, ended: str | None) -> str:
+def seconds(started: str | None, ended: str | None) -> float | None:
     """From a start to an end, or until now."""
     if not started:
-        return MISSING
+        return None
     end = moment(ended) if ended else datetime.now(UTC)
-    return duration(max(0.0, (end - moment(started)).total_seconds()))
+    return max(0.0, (end - moment(started)).total_seconds())
+
+
+def took(started: str | None, ended: str | None) -> str:
+    spent = seconds(started, ended)
+    return MISSING if spent is None else duration(spent)
 
 
 def short(version: str) -> str:
     """A dataset version or a hash by its first letters, as every table of ours shows it."""
     return version[:7]
+
+
+def tag(run_id: str) -> str:
+    """What tells a run from others where there is no room for its id."""
+    return run_id[-6:]
 
 
 def label(name: str, unit: str = "") -> str:

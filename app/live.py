@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from app import backend, charts, newest, orders, outcome
+from app import backend, charts, dead, newest, orders, outcome, traces
 from app.format import duration, plain, several, took, when
 from app.steps import step_line
+from app.traces import Traces
 from flows.runview import RunView
 
 EVERY_S = 2
@@ -60,34 +61,39 @@ def show(view: RunView, views: list[RunView], closed: bool) -> None:
         key="steps",
     )
     notice(view, views)
+    dead.proof(view)
     if view.result:
         outcome.show(view)
-    rows = backend.curves(view.run_id)
+    rows = traces.traces(view)
     if rows["train"]:
         curves(rows)
     log(view)
 
 
 def head(view: RunView, closed: bool) -> None:
-    left, right = st.columns([4, 1], vertical_alignment="center")
-    facts = [view.run_id, f"asked for {when(view.created_at)}"]
+    left, right = st.columns([4, 2], vertical_alignment="center")
+    facts = [
+        view.run_id,
+        *([f"attempt {view.attempt}"] if view.attempt > 1 else []),
+        f"asked for {when(view.created_at)}",
+    ]
     if view.started_at:
-        facts[1:] = [f"started {when(view.started_at)}", took(view.started_at, view.ended_at)]
+        facts[-1:] = [f"started {when(view.started_at)}", took(view.started_at, view.ended_at)]
     badge = f":{COLOUR.get(view.state, 'gray')}-badge[{plain(view.state)}]"
     left.markdown(f"**{plain(view.name)}** {badge} :gray[{plain(' · '.join(facts))}]")
-    if view.state not in ACTIVE:
-        return
-    stuck = closed and view.state == "running"
-    ending = view.message == "being cancelled"
     with right.container(horizontal=True, horizontal_alignment="right"):
-        if st.button(
-            "Cancelling…" if ending else "Cancel run",
-            key="cancel",
-            disabled=stuck or ending,
-            help="Prefect does not answer." if stuck else None,
-        ):
-            orders.may_cancel(view.run_id)
-            st.rerun()
+        if view.state in ACTIVE:
+            stop(view)
+        else:
+            dead.revive(view, closed)
+
+
+def stop(view: RunView) -> None:
+    """Asks for a run's end, which works with every service down."""
+    ending = view.message == "being cancelled"
+    if st.button("Cancelling…" if ending else "Cancel run", key="cancel", disabled=ending):
+        orders.may_cancel(view.run_id)
+        st.rerun()
 
 
 def step_detail(view: RunView, name: str, state: str, detail: str) -> str:
@@ -105,7 +111,8 @@ def notice(view: RunView, views: list[RunView]) -> None:
     if view.state == "queued":
         ahead = (view.place or 1) - 1 + sum(other.state == "running" for other in views)
         start = f"It starts after {several(ahead, 'other run')}" if ahead else "It starts within seconds"
-        st.info(f"{plain(view.name)} is queued in place {view.place}. {start}; this page may be closed.")
+        told = f": {plain(view.reason)}" if view.reason and not ahead else f". {start}"
+        st.info(f"{plain(view.name)} is queued in place {view.place}{told}; this page may be closed.")
     elif view.state in ("failed", "crashed"):
         failed = [detail for _, state, detail in view.stages if state in ("failed", "crashed") and detail]
         st.error(plain(view.message or next(iter(failed), f"The run {view.state} without a word.")))
@@ -113,14 +120,14 @@ def notice(view: RunView, views: list[RunView]) -> None:
         st.caption(plain(view.message))
 
 
-def curves(rows: dict[str, list[dict[str, str]]]) -> None:
-    last = float(rows["train"][-1].get("steps") or 0) or None
-    train, validation = points(rows["train"], "loss"), points(rows["validation"], "loss")
-    score = [(x, 100 * y) for x, y in points(rows["validation"], "balanced_accuracy")]
+def curves(rows: Traces) -> None:
+    last = rows["train"][-1].get("steps")
+    train, validation = traces.points(rows, "train", "loss"), traces.points(rows, "validation", "loss")
+    score = [(x, 100 * y) for x, y in traces.points(rows, "validation", "balanced_accuracy")]
     marked = {"showSymbol": True, "symbolSize": 6}
     loss = [
         charts.line("train", train, 1, lineStyle={"width": 1, "opacity": 0.3}, endLabel={"show": False}),
-        charts.line("train", charts.smoothed(train, last or len(train)), 1.5),
+        charts.line("train", traces.smooth(rows, "loss"), 1.5),
         charts.line("validation", validation, 2, **marked),
     ]
     chance = charts.rule(100 * CHANCE, "chance", "yAxis")
@@ -140,11 +147,6 @@ def curves(rows: dict[str, list[dict[str, str]]]) -> None:
         key="score",
         alt="Balanced accuracy on the validation split after each epoch, in percent",
     )
-
-
-def points(rows: list[dict[str, str]], column: str) -> list[charts.Point]:
-    """A column over updates; what was not computed has no point."""
-    return [(float(row["step"]), float(row[column])) for row in rows if row.get(column)]
 
 
 def log(view: RunView) -> None:

@@ -13,8 +13,14 @@ st.logo(LOGO, size="small")
 login.require()
 page = st.navigation(
     [
-        st.Page("views/train.py", title="Train", url_path="train", default=True),
+        st.Page("views/overview.py", title="Overview", url_path="overview", default=True),
+        st.Page("views/train.py", title="Train", url_path="train"),
+        st.Page("views/runs.py", title="Runs", url_path="runs"),
         st.Page("views/size.py", title="Size", url_path="size"),
+        st.Page("views/memory.py", title="Memory", url_path="memory"),
+        st.Page("views/data.py", title="Data", url_path="data"),
+        st.Page("views/registry.py", title="Registry", url_path="registry"),
+        st.Page("views/predict.py", title="Predict", url_path="predict"),
     ],
     position="top",
 )

@@ -1,8 +1,10 @@
 """The queue and the newest runs, as tables; a click opens a run."""
 
+from typing import Any
+
 import streamlit as st
 
-from app.format import MISSING, percent, short, took, when
+from app.format import MISSING, short, took, when, within
 from flows.runview import RunView
 
 SHOWN = 8
@@ -49,29 +51,50 @@ def table(views: list[RunView], opened: str | None) -> None:
     # A selection is a row number: it holds only for this list and for the run that was shown when it was made.
     key = f"newest {ids[0]} {opened}"
     st.dataframe(
-        {
-            "Run": [view.name for view in listed],
-            "State": [[view.state] for view in listed],
-            "Balanced accuracy": [score(view) for view in listed],
-            "Asked for": [when(view.created_at) for view in listed],
-            "Took": [took(view.started_at, view.ended_at) for view in listed],
-            "Dataset": [short(view.dataset_version) for view in listed],
-            "Id": ids,
-        },
+        rows(listed),
         hide_index=True,
-        column_config={
-            "Run": st.column_config.TextColumn(),
-            "State": st.column_config.MultiselectColumn(width=96, options=list(CHIPS), color=list(CHIPS.values())),
-            "Balanced accuracy": st.column_config.TextColumn(alignment="right"),
-            "Took": st.column_config.TextColumn(alignment="right"),
-            "Dataset": st.column_config.TextColumn(),
-            "Id": st.column_config.TextColumn(),
-        },
+        column_config=config(),
         key=key,
         selection_mode="single-row",
         selection_default={"selection": {"rows": [ids.index(opened)] if opened in ids else []}},
         on_select=lambda: open_run(key, ids, opened),
     )
+
+
+def pick(listed: list[RunView]) -> str | None:
+    """The same table without a shown run; returns the run that was clicked."""
+    ids = [view.run_id for view in listed]
+    event = st.dataframe(
+        rows(listed),
+        hide_index=True,
+        column_config=config(),
+        key=f"pick {ids[0]}",
+        selection_mode="single-row",
+        on_select="rerun",
+    )
+    return next((ids[row] for row in event["selection"]["rows"]), None)
+
+
+def rows(listed: list[RunView]) -> dict[str, list[Any]]:
+    return {
+        "Run": [view.name for view in listed],
+        "State": [[view.state] for view in listed],
+        "Balanced accuracy (95 %)": [score(view) for view in listed],
+        "Asked for": [when(view.created_at) for view in listed],
+        "Took": [took(view.started_at, view.ended_at) for view in listed],
+        "Dataset": [short(view.dataset_version) for view in listed],
+        "Id": [view.run_id for view in listed],
+    }
+
+
+def config() -> dict[str, Any]:
+    text = {name: st.column_config.TextColumn() for name in ("Run", "Dataset", "Id")}
+    right = {name: st.column_config.TextColumn(alignment="right") for name in ("Balanced accuracy (95 %)", "Took")}
+    return text | right | {"State": state_column()}
+
+
+def state_column() -> Any:
+    return st.column_config.MultiselectColumn(width=96, options=list(CHIPS), color=list(CHIPS.values()))
 
 
 def open_run(key: str, ids: list[str], opened: str | None) -> None:
@@ -82,4 +105,8 @@ def open_run(key: str, ids: list[str], opened: str | None) -> None:
 
 
 def score(view: RunView) -> str:
-    return percent(view.result["evaluation"]["balanced_accuracy"]) if view.result else MISSING
+    """With its 95 % interval, once a run is judged with one."""
+    if not view.result:
+        return MISSING
+    judged = view.result["evaluation"]
+    return within(judged["balanced_accuracy"], judged.get("interval"))

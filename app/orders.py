@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import backend
 from app.format import plain
-from flows.errors import ServiceDownError, classify
+from flows.errors import ResourceError, ServiceDownError, classify
 
 KEY = "key of the next run"
 ASKED = "settings behind the key"
@@ -14,7 +14,12 @@ SENDING = "a run is being accepted"
 REFUSED = "why no run was accepted"
 CANCEL = "run that may be cancelled"
 KEPT_ON = "why a run was not cancelled"
-REFUSALS = (ValueError, ServiceDownError, OSError)  # bad settings, a server that is down, a disk that is full
+REFUSALS = (
+    ValueError,
+    ServiceDownError,
+    ResourceError,
+    OSError,
+)  # bad settings, a server that is down, a disk that is full
 
 
 def next_key(asked: Any) -> str:

@@ -1,6 +1,6 @@
 """The inputs of a run's settings, made from the types, bounds and help that the params themselves carry."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import floor, log10
 from typing import Any
@@ -12,6 +12,7 @@ from flows.params import Params, change
 
 KEPT = "kept settings"  # a view's inputs are forgotten when another view is opened; these are not
 AUTO = "auto"
+SECTIONS = {"preprocess": "Samples", "model": "Model", "train": "Training", "dqn": "DQN"}  # that the form asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,11 @@ class Setting:
         return f"{self.section}.{self.name}"
 
 
-def settings(params: Params, sections: Iterable[str]) -> dict[str, Setting]:
-    """The settings of some sections by key; what has a single choice is none."""
+def settings(params: Params) -> dict[str, Setting]:
+    """The settings of the form by key; what has a single choice is none."""
     found = [
         Setting(section, entry.name, getattr(getattr(params, section), entry.name), entry.metadata)
-        for section in sections
+        for section in SECTIONS
         for entry in fields(getattr(params, section))
         if len(entry.metadata.get("choices") or (1, 2)) > 1
     ]
@@ -50,7 +51,7 @@ def recall(setting: Setting) -> None:
     """Before an input is drawn: what it held on the last visit, else the default."""
     if setting.key not in st.session_state:
         kept = st.session_state.setdefault(KEPT, {})
-        st.session_state[setting.key] = kept.get(setting.key, shown(setting))
+        st.session_state[setting.key] = kept.get(setting.key, held(setting, setting.default))
 
 
 def keep(setting: Setting, value: Any) -> Any:
@@ -58,9 +59,9 @@ def keep(setting: Setting, value: Any) -> Any:
     return value
 
 
-def shown(setting: Setting) -> Any:
-    """The default as its input holds it: a number that is chosen from the samples is an empty input."""
-    return None if setting.default == AUTO and not setting.about["choices"] else setting.default
+def held(setting: Setting, value: Any) -> Any:
+    """A value as its input holds it: a number that is chosen from the samples is an empty input."""
+    return None if value == AUTO and not setting.about["choices"] else value
 
 
 def draw(setting: Setting, title: str) -> Any:

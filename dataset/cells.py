@@ -11,6 +11,10 @@ import pyarrow.parquet as pq
 from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED
 
 Cells = dict[str, str]
+MOST_ROWS = 1_000_000  # a lifetime of trades; more is a mistake or an attack
+MOST_UNPACKED_BYTES = 1 << 30
+
+FORMULA = tuple("=+-@|%＝＋－＠")  # what a spreadsheet takes for the start of one; our exports lead it by an apostrophe
 
 
 def read_cells(path: Path) -> list[tuple[int, Cells]]:
@@ -21,6 +25,8 @@ def read_cells(path: Path) -> list[tuple[int, Cells]]:
     try:
         rows = list(_parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path))
     except (csv.Error, UnicodeDecodeError, pa.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError):  # one of Arrow's is both
+            raise
         raise ValueError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None
     header = [name.strip() for name in rows[0]] if rows else []
     _check_header(path.name, header)
@@ -28,10 +34,15 @@ def read_cells(path: Path) -> list[tuple[int, Cells]]:
         if len(row) > len(header):
             raise ValueError(f"{path.name} row {number} has {len(row)} cells, expected {len(header)}")
     return [
-        (number, dict(zip(header, [cell.strip() for cell in row], strict=False)))
+        (number, dict(zip(header, [_unled(cell.strip()) for cell in row], strict=False)))
         for number, row in enumerate(rows[1:], start=2)
         if any(cell.strip() for cell in row)
     ]
+
+
+def _unled(cell: str) -> str:
+    """A cell as it was before an export led it by an apostrophe."""
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
 
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
@@ -40,7 +51,11 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
 
 
 def _parquet_rows(path: Path) -> Iterator[list[str]]:
-    table = pq.ParquetFile(path).read()
+    file = pq.ParquetFile(path)
+    unpacked = sum(file.metadata.row_group(place).total_byte_size for place in range(file.metadata.num_row_groups))
+    if file.metadata.num_rows > MOST_ROWS or unpacked > MOST_UNPACKED_BYTES:
+        raise ValueError(f"{path.name} unpacks to {file.metadata.num_rows:,} rows, expected at most {MOST_ROWS:,}")
+    table = file.read()
     yield table.column_names
     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
         yield ["" if cell is None or cell != cell else _text(cell) for cell in row]

@@ -40,6 +40,11 @@ class Scaler:
         }
         return {**arrays, **scaled, **masks}
 
+    def following(self, scaled: np.ndarray) -> np.ndarray:
+        """next_candles (B, T, 5) out of the scale of price_data, as a model answers them: log price, log1p volume."""
+        mean, deviation = (part["price_data"][:, :, 0] for part in (self.mean, self.deviation))
+        return scaled * deviation + mean
+
     def to_json(self) -> str:
         """The same text for the same numbers; from_json gives back the same bits."""
         parts = {name: {"mean": self.mean[name].tolist(), "deviation": self.deviation[name].tolist()} for name in AXES}

@@ -5,13 +5,22 @@ Reads and computes what DVC 3 writes, without importing it: that alone would tak
 
 import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 _POINTER = re.compile(r"^[- ] md5: ([0-9a-f]{32}\.dir)\s*$", re.MULTILINE)
 _VERSION = re.compile(r"[0-9a-f]{32}\.dir")
 _CHUNK_BYTES = 1 << 20
+_ALONE = """[core]
+    no_scm = true
+    analytics = false
+[cache]
+    dir = {cache}
+"""
 
 
 def version(root: Path) -> str:
@@ -35,10 +44,16 @@ def tracked_version(pointer: Path) -> str:
     """
     if not pointer.is_file():
         raise ValueError(f"{pointer} is missing, expected the file that `dvc add` writes")
-    found = _POINTER.search(pointer.read_text("utf-8"))
+    found = named_in(pointer.read_text("utf-8"))
     if found is None:
         raise ValueError(f"{pointer}: md5 is missing, expected 32 hex digits and .dir of a tracked folder")
-    return found[1]
+    return found
+
+
+def named_in(text: str) -> str | None:
+    """The version that the text of a `.dvc` file names; None if it tracks no folder."""
+    found = _POINTER.search(text)
+    return found[1] if found else None
 
 
 def restore(version: str, target: Path, stores: list[Path]) -> None:
@@ -63,6 +78,40 @@ def restore(version: str, target: Path, stores: list[Path]) -> None:
         unfinished.rename(target)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def held(version: str, stores: list[Path]) -> bool:
+    """Whether every file of a version is in a store, undamaged: whether `restore` would bring it back."""
+    try:
+        listed = _object(version, version, "its list of files", stores)
+        if _md5(listed) + ".dir" != version:
+            return False
+        digests = {entry["md5"]: entry["relpath"] for entry in json.loads(listed.read_text("utf-8"))}
+        return all(_md5(_object(version, digest, name, stores)) == digest for digest, name in digests.items())
+    except ValueError:
+        return False
+
+
+def add(folder: Path, cache: Path) -> str:
+    """Put `folder/data` into a DVC cache and write `folder/data.dvc`, without touching any project; its version.
+
+    Raises OSError with what DVC said if it could not: the data stays as it was.
+    """
+    (folder / ".dvc").mkdir(exist_ok=True)
+    (folder / ".dvc" / "config").write_text(_ALONE.format(cache=cache.resolve()), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "add", "data", "--quiet"],
+        cwd=folder,
+        env=os.environ | {"DVC_NO_ANALYTICS": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["dvc add failed"])[-1]
+        raise OSError(f"the dataset could not be put into the cache {cache}: {said}")
+    return tracked_version(folder / "data.dvc")
 
 
 def _restore_file(version: str, digest: str, relpath: str, folder: Path, stores: list[Path]) -> None:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Resolves the dependencies of pyproject.toml in new environments and writes requirements.lock (what runs),
-# requirements-dev.lock (what tests need besides) and docker/requirements.lock (what containers need besides). A local
-# build tag such as +cpu is left out: on another machine the same version may be another build.
+# requirements-dev.lock (what tests need besides), requirements-bench.lock (what benches need besides) and
+# docker/requirements.lock (what containers need besides). A local build tag such as +cpu is left out: on another machine
+# the same version may be another build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -25,8 +26,10 @@ frozen() { # frozen FILE...: what an environment of its own holds after installi
 
 names project dependencies >"$work/run.txt"
 names project optional-dependencies dev >"$work/dev.txt"
+names project optional-dependencies bench >"$work/bench.txt"
 names project optional-dependencies stack >"$work/stack.txt"
 frozen "$work/run.txt" >"$work/run.lock"
 cp "$work/run.lock" requirements.lock
 { echo '-r requirements.lock'; frozen "$work/run.lock" "$work/dev.txt" | grep -vxFf "$work/run.lock"; } >requirements-dev.lock
+{ echo '-r requirements.lock'; frozen "$work/run.lock" "$work/bench.txt" | grep -vxFf "$work/run.lock"; } >requirements-bench.lock
 { echo '-r ../requirements.lock'; frozen "$work/run.lock" "$work/stack.txt" | grep -vxFf "$work/run.lock"; } >docker/requirements.lock

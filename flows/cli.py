@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from flows import output
-from flows.commands import data, model
+from flows.commands import again, data, doctor, model, predict, prune, registry, sync
+from flows.commands.foreground import CANCELLED, carry_on
 from flows.errors import BAD_INPUT, classify
 from flows.project import Project, find_project
 
@@ -21,9 +22,15 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(model.app, name="model")
+app.command()(predict.predict)
+app.add_typer(registry.app, name="registry")
+app.command()(prune.prune)
+app.command()(sync.sync)
+app.command()(doctor.doctor)
+app.command()(again.resume)
+app.command()(again.retry)
 
-INTERRUPTED, TERMINATED = 130, 143  # 128 and the signal, as shells count
-CANCELLED = "cancelled; what was complete is kept"
+INTERRUPTED = 130  # 128 and the signal, as shells count
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Changes = Annotated[
@@ -45,29 +52,21 @@ def chosen(changes: list[str] | None) -> dict[str, dict[str, Any]]:
 @app.command()
 def run(changes: Changes = None, data: Data = None, dataset_version: Version = None, as_json: Json = False) -> None:
     """Preprocess, train, evaluate, register and prune here and now, without any server."""
-    import signal
-
-    from flows.run import execute, plainly
+    from flows.reaper import reap
     from flows.runfile import new_run_id
-    from flows.summary import describe
+    from flows.sync import at_start
     from flows.workspace import create
 
-    signal.signal(signal.SIGTERM, terminated)
     project, run_id = find_project(), new_run_id()
     say = output.quiet if as_json else output.line
+    reap(project, say)
+    at_start(project, say)
     workspace = create(
         project, run_id, chosen(changes), data=data.resolve() if data else None, dataset_version=dataset_version
     )
     say(f"run {run_id} in {workspace}")
     say(frozen(project, workspace))
-    result = execute(project, workspace, plainly(say), say)
-    output.show({"run_id": run_id, **result}, as_json, lambda: describe(run_id, result))
-
-
-def terminated(*_: object) -> None:
-    """Ends a run on SIGTERM as Ctrl-C does: its stage is ended with it, and it is written down as cancelled."""
-    print(CANCELLED, file=sys.stderr, flush=True)
-    sys.exit(TERMINATED)
+    carry_on(project, run_id, as_json)
 
 
 def frozen(project: Project, workspace: Path) -> str:
@@ -111,8 +110,10 @@ def status(
     from dataclasses import asdict
 
     from flows import control
+    from flows.reaper import reap
     from flows.summary import run_lines, status_lines
 
+    reap(find_project(), output.quiet)
     if run_id:
         view = control.run(run_id)
         output.show(asdict(view), as_json, lambda: run_lines(view))

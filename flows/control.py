@@ -1,51 +1,77 @@
-"""Run control for the page and the command line: trigger, follow, cancel.
+"""Run control for the page and the command line: trigger, follow, cancel, resume.
 
 Reading works with any service down.
 """
 
-import os
-import signal
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.filters import FlowRunFilter
-from prefect.client.schemas.objects import FlowRun
-from prefect.client.schemas.sorting import FlowRunSort
-from prefect.exceptions import ObjectNotFound
-from prefect.states import Cancelled, Cancelling
-
-from flows import runfile, runview
+from flows import attempt, cancellation, health, queue, runfile, runview
 from flows.curves import read_curves
+from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
-from flows.health import Service, ask, prefect_url, services
+from flows.health import Service
+from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
+from flows.judgement import Judged, Judgement, judgement
+from flows.library import LibraryEntry, folder, library, use
+from flows.models import VersionView, earlier_champion, model_folder, promote, roll_back, versions
+from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
 from flows.runview import DatasetView, RunView
 from flows.stages import NOISE
+from flows.upkeep import Disk, Pruned, PruneItem, PrunePlan, disk, prune, prune_plan
+from flows.workers import worker_service
 from flows.workspace import create
 
 __all__ = [
     "Accepted",
+    "Disk",
+    "Finding",
+    "Imported",
+    "Judged",
+    "Judgement",
+    "LibraryEntry",
+    "NextCandle",
+    "NextPivot",
+    "Prediction",
+    "PruneItem",
+    "PrunePlan",
+    "Pruned",
+    "Report",
     "Service",
+    "Upload",
+    "VersionView",
+    "Wanted",
+    "bring_in",
     "cancel",
     "curves",
     "datasets",
+    "disk",
+    "doctor",
+    "earlier_champion",
+    "folder",
+    "judgement",
+    "library",
     "log_tail",
+    "model_folder",
     "new_key",
+    "predict",
+    "promote",
+    "prune",
+    "prune_plan",
+    "put_in_use",
+    "resume",
+    "retry",
+    "roll_back",
     "run",
     "runs",
     "services",
     "trigger",
+    "use",
+    "versions",
 ]
-
-DEPLOYMENT = "pivotline/local"
-ANSWER_S = 5.0
-REMEDY = "start it with `make up`"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,55 +83,64 @@ class Accepted:
     place: int
 
 
-@contextmanager
-def prefect() -> Iterator[SyncPrefectClient]:
-    """A client of the Prefect server; raises ServiceDownError with the remedy when it does not answer."""
-    url = prefect_url()
-    health = ask("Prefect", url, f"{url}/health")
-    if not health.up:
-        raise ServiceDownError(f"Prefect {health.detail}; {REMEDY}")
-    try:
-        with SyncPrefectClient(
-            url, auth_string=os.environ.get("PREFECT_API_AUTH_STRING"), httpx_settings={"timeout": ANSWER_S}
-        ) as client:
-            yield client
-    except httpx.TransportError as error:
-        raise ServiceDownError(f"Prefect does not answer at {url} ({type(error).__name__}); {REMEDY}") from error
-
-
 def trigger(
     changes: dict[str, dict[str, Any]],
     dataset_version: str | None = None,
     key: str | None = None,
     data: Path | None = None,
+    fresh: bool = False,
 ) -> Accepted:
     """Freezes a run and puts it into the queue.
 
-    The same `key` (a run id from `new_key`) gives the same run, however often it is sent.
+    The same `key` (a run id from `new_key`) gives the same run, however often it is sent. A `fresh` run trains even
+    where the run cache knows the result, so that it shows whether the same comes of it.
 
     Raises ValueError for settings or data that cannot be used, ServiceDownError when Prefect or its worker is missing.
     """
     project = find_project()
     run_id = runfile.check_run_id(key or runfile.new_run_id())
-    with prefect() as client:
-        try:
-            deployment = client.read_deployment_by_name(DEPLOYMENT)
-        except ObjectNotFound:
-            raise ServiceDownError(f"no worker has served {DEPLOYMENT} yet; {REMEDY}") from None
-        create(project, run_id, changes, data=data, dataset_version=dataset_version)
-        flow_run = client.create_flow_run_from_deployment(
-            deployment.id, parameters={"run_id": run_id}, idempotency_key=run_id, name=run_id
-        )
-    return Accepted(run_id=run_id, flow_run_id=str(flow_run.id), place=run(run_id).place or 1)
+    queue.check()
+    create(project, run_id, changes, data=data, dataset_version=dataset_version, door="queue", fresh=fresh)
+    return accepted(project, run_id)
+
+
+def resume(run_id: str) -> Accepted:
+    """Queues a run that ended early; it goes on from its newest complete checkpoint.
+
+    Raises ValueError when it waits, runs, is done or is not known, ServiceDownError when Prefect is missing.
+    """
+    queue.check()
+    attempt.renew(find_project(), run_id, resume=True, door="queue")
+    return accepted(find_project(), run_id)
+
+
+def retry(run_id: str) -> Accepted:
+    """Queues a run that ended early; it starts anew. Raises as `resume` does."""
+    queue.check()
+    attempt.renew(find_project(), run_id, resume=False, door="queue")
+    return accepted(find_project(), run_id)
+
+
+def accepted(project: Project, run_id: str) -> Accepted:
+    """The frozen run in Prefect's queue. Should Prefect not answer now, the worker queues it once it does."""
+    workspace = project.workspace(run_id)
+    flow_run_id = queue.submit(run_id, (runfile.read(workspace) or {}).get("attempt", 1))
+    runfile.update(workspace, flow_run_id=flow_run_id)
+    return Accepted(run_id=run_id, flow_run_id=flow_run_id, place=run(run_id).place or 1)
 
 
 def new_key() -> str:
     return runfile.new_run_id()
 
 
+def services() -> list[Service]:
+    """Every server this process was told of, and the worker, asked for their health within a second or so."""
+    return [*health.services(), worker_service(find_project())]
+
+
 def runs(limit: int = 50) -> list[RunView]:
     """The newest runs first, with the queue's places; from the state folder alone when Prefect is down."""
-    return runview.collect(find_project().runs, flow_runs(limit), limit)
+    return runview.collect(find_project(), queue.flow_runs(), limit)
 
 
 def run(run_id: str) -> RunView:
@@ -115,18 +150,6 @@ def run(run_id: str) -> RunView:
         if view.run_id == run_id:
             return view
     raise ValueError(f"run {run_id}: not known here")
-
-
-def flow_runs(limit: int) -> dict[str, FlowRun] | None:
-    """Prefect's flow runs by name, None when it does not answer."""
-    try:
-        with prefect() as client:
-            found = client.read_flow_runs(
-                flow_run_filter=FlowRunFilter(), sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=min(limit, 200)
-            )
-            return {entry.name: entry for entry in found}
-    except ServiceDownError:
-        return None
 
 
 def cancel(run_id: str) -> str:
@@ -140,11 +163,7 @@ def cancel(run_id: str) -> str:
     if take_out(project, run_id):
         withdraw(view)
         return "taken out of the queue"
-    if view.flow_run_id is None:
-        return cancel_here(project, run_id)
-    with prefect() as client:
-        client.set_flow_run_state(view.flow_run_id, Cancelling())
-    return "asked Prefect to end the run"
+    return cancellation.ask(project, run_id)
 
 
 def take_out(project: Project, run_id: str) -> bool:
@@ -161,18 +180,8 @@ def withdraw(view: RunView) -> None:
     """Tells Prefect as well; a server that is down learns it when its worker comes to the run."""
     if view.flow_run_id is None:
         return
-    with suppress(ServiceDownError), prefect() as client:
-        client.set_flow_run_state(view.flow_run_id, Cancelled(message="cancelled before it started"))
-
-
-def cancel_here(project: Project, run_id: str) -> str:
-    """Ends a run that a command line of this machine is running."""
-    record = runfile.read(project.workspace(run_id)) or {}
-    owner = record.get("owner") or {}
-    if owner.get("host") != socket.gethostname() or not runfile.owner_lives(record):
-        raise ValueError(f"run {run_id}: its process is not on this machine")
-    os.kill(int(owner["pid"]), signal.SIGTERM)
-    return f"told process {owner['pid']} to end"
+    with suppress(ServiceDownError):
+        queue.end(view.flow_run_id, "cancelled", "cancelled before it started")
 
 
 def log_tail(run_id: str, lines: int = 40) -> list[str]:

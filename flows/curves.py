@@ -1,15 +1,21 @@
-"""The curves of a training: two CSV files that grow row by row and are read while they grow."""
+"""The curves of a training: two CSV files that grow row by row and are read while they grow.
+
+They grow in `journal/`, which DVC does not know and so never removes; a training that goes on from a checkpoint cuts
+them back to it. When the training is done they are copied to the stage's outputs, which count from then on.
+"""
 
 import csv
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 SPLITS = ("train", "validation")
+JOURNAL, OUTPUT = Path("journal"), Path("artifacts/curves")
 
 
 class CurveWriter:
-    """Writes a row an update to `train.csv` and a row an epoch to `validation.csv`, each flushed at once.
+    """Adds a row an update to `train.csv` and a row an epoch to `validation.csv`, each flushed at once.
 
     A file's columns are those of its first row; None and NaN become an empty field: not computed.
     """
@@ -25,14 +31,22 @@ class CurveWriter:
         writer.writerow(values)
         file.flush()
 
+    def sync(self) -> None:
+        """All rows are on the disk when this returns: a checkpoint must not know of rows that a power cut takes."""
+        for file, _ in self._open.values():
+            os.fsync(file.fileno())
+
     def close(self) -> None:
         for file, _ in self._open.values():
             file.close()
 
     def _begin(self, split: str, columns: list[str]) -> "tuple[TextIO, csv.DictWriter[str]]":
-        file = (self.folder / f"{split}.csv").open("w", newline="", encoding="utf-8")
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
+        path = self.folder / f"{split}.csv"
+        before = columns_of(path)
+        file = path.open("a", newline="", encoding="utf-8")
+        writer = csv.DictWriter(file, before or columns, lineterminator="\n")
+        if not before:
+            writer.writeheader()
         self._open[split] = (file, writer)
         return self._open[split]
 
@@ -41,6 +55,39 @@ def plain(value: Any) -> Any:
     if value is None or (isinstance(value, float) and value != value):
         return ""
     return f"{value:.7g}" if isinstance(value, float) else value
+
+
+def columns_of(path: Path) -> list[str]:
+    """The columns of a curve file that has its first line, else none."""
+    with suppress(FileNotFoundError), path.open(encoding="utf-8") as file:
+        head = file.readline()
+        return head.strip().split(",") if head.endswith("\n") else []
+    return []
+
+
+def cut(folder: Path, step: int, epoch: int) -> None:
+    """Takes back the rows after a checkpoint of update `step` in which `epoch` epochs were judged; 0, 0 takes all."""
+    for split, column, last in (("train", "step", step), ("validation", "epoch", epoch)):
+        path = folder / f"{split}.csv"
+        kept = [row for row in read_curve(path) if int(row[column]) <= last]
+        columns = columns_of(path)
+        if not kept:
+            path.unlink(missing_ok=True)
+            continue
+        part = path.with_suffix(".part")
+        with part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(kept)
+        part.replace(path)
+
+
+def publish(journal: Path, output: Path) -> None:
+    """Copies finished curves to a stage's outputs; a split without rows gets an empty file."""
+    output.mkdir(parents=True, exist_ok=True)
+    for split in SPLITS:
+        source = journal / f"{split}.csv"
+        (output / f"{split}.csv").write_bytes(source.read_bytes() if source.exists() else b"")
 
 
 def read_curve(path: Path) -> list[dict[str, str]]:
@@ -52,4 +99,7 @@ def read_curve(path: Path) -> list[dict[str, str]]:
 
 
 def read_curves(workspace: Path) -> dict[str, list[dict[str, str]]]:
-    return {split: read_curve(workspace / "artifacts" / "curves" / f"{split}.csv") for split in SPLITS}
+    """The curves of a run: those of its finished training, also one restored from the cache, else those that grow."""
+    finished = any((workspace / OUTPUT / f"{split}.csv").exists() for split in SPLITS)
+    folder = workspace / (OUTPUT if finished else JOURNAL)
+    return {split: read_curve(folder / f"{split}.csv") for split in SPLITS}

@@ -3,15 +3,19 @@
 import errno
 import json
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from flows import owner
+
 BAD_INPUT, RESOURCES, SERVICE_DOWN, INTERNAL = 2, 3, 4, 5
+TERMINATED = 143  # as shells count a SIGTERM: 128 and the signal
 REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
-RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE}
+RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE, errno.EFBIG}
 
 
 class ServiceDownError(Exception):
@@ -30,6 +34,14 @@ class StageError(Exception):
         self.code = code
 
 
+class CancelledError(Exception):
+    """Somebody asked for the end of the run."""
+
+
+class StageKilledError(StageError):
+    """A stage was killed, by the kernel or from outside: it crashed and can be resumed."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     code: int
@@ -40,6 +52,8 @@ def classify(error: BaseException) -> Report:
     """The exit code and sentence of an error."""
     if isinstance(error, StageError):
         return Report(code=error.code, message=str(error))
+    if isinstance(error, CancelledError):
+        return Report(code=TERMINATED, message=str(error))
     if isinstance(error, ServiceDownError):
         return Report(code=SERVICE_DOWN, message=str(error))
     if isinstance(error, ResourceError):
@@ -50,10 +64,7 @@ def classify(error: BaseException) -> Report:
     if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError):
         return Report(code=BAD_INPUT, message=f"{error.filename}: {(error.strerror or 'not found').lower()}")
     if isinstance(error, OSError) and error.errno in RESOURCE_ERRNOS:
-        return Report(
-            code=RESOURCES,
-            message=f"{error.strerror} at {error.filename or 'the state folder'}; earlier files were kept",
-        )
+        return Report(code=RESOURCES, message=refused(error))
     if isinstance(error, OSError):
         return Report(code=RESOURCES, message=f"{error.filename or 'a file'}: {error.strerror or error}")
     if isinstance(error, ValueError):
@@ -61,8 +72,23 @@ def classify(error: BaseException) -> Report:
     return Report(code=INTERNAL, message=f"internal error: {type(error).__name__}: {error}")
 
 
+def refused(error: OSError) -> str:
+    """What the machine refused, with the needed bytes where they are known and those that are free."""
+    place = error.filename or os.environ.get("PIVOTLINE_STATE") or "the state folder"
+    told = list(getattr(error, "__notes__", ()))
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        there = next((path for path in (Path(place), *Path(place).parents) if path.exists()), Path.cwd())
+        told.append(f"{shutil.disk_usage(there).free:,} bytes free")
+    said = f"{error.strerror} at {place}" + (f" ({', '.join(told)})" if told else "")
+    return f"{said}; earlier files were kept, `pivotline prune` frees room"
+
+
 def stage_main(body: Callable[[], None]) -> None:
-    """Runs a stage as a process: on an error prints its sentence, leaves it for the pipeline, exits by class."""
+    """Runs a stage as a process: on an error prints its sentence, leaves it for the pipeline, exits by class.
+
+    It ends with the process that it belongs to.
+    """
+    owner.watch()
     try:
         body()
     except Exception as error:  # the process edge: the one place where every error becomes a sentence

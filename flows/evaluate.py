@@ -11,6 +11,7 @@ from flows.params import load_params
 from flows.reports import write_report
 from model.baselines import baselines
 from model.batches import SPLITS
+from model.interval import balanced_accuracy_interval
 from model.losses import ACTIONS
 from model.metrics import summary
 from model.predictions import predict
@@ -33,6 +34,7 @@ def main() -> None:
     chosen = {name: values[test] for name, values in samples.items()}
     answers = predict(model, chosen, params.evaluate.batch_size)
     judged = summary(chosen["actions"], answers["action"]) | {"baselines": baselines(samples)}
+    judged["interval"] = balanced_accuracy_interval(np.array(judged["confusion"]))  # 95 %, of the balanced accuracy
     if config.kind == "dqn":
         episodes = load_samples(OUT / "episodes.npz")
         judged["episodes"] = returns(model, episodes, params.dqn.fee_bps, params.train.seed)

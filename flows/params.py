@@ -55,9 +55,13 @@ class RegisterConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PruneConfig:
-    """What is kept of a finished run's checkpoints: the best, and this many of the newest."""
+    """What is kept of an ended run's checkpoints, and how much room the project may take."""
 
     keep_last: int = setting(1, "newest checkpoints kept beside the best", minimum=1, maximum=100)
+    keep_best: int = setting(1, "best checkpoints by validation score kept beside the newest", minimum=1, maximum=100)
+    disk_budget_gb: float = setting(
+        50.0, "room for state/ and the dataset cache; no run starts over it", minimum=0.01, maximum=1e6, unit="GB"
+    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -9,13 +9,18 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed, State
 
-from flows import runfile
+from flows import output, owner, runfile
+from flows.attempt import renew
+from flows.errors import CancelledError
+from flows.patrol import Patrol
 from flows.project import find_project
-from flows.run import CancelledError, Outcome, Say, execute
+from flows.run import Outcome, Say, execute
+from flows.sync import follow
 from flows.workspace import create
 
 FLOW, DEPLOYMENT = "pivotline", "local"
 POLL_S = "2"
+END_S = 20.0  # for a run to save and write down its end once its worker is gone
 
 
 def as_task(name: str, body: Callable[[Say], Outcome]) -> Outcome:
@@ -38,17 +43,21 @@ def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | Non
     """Preprocess, train, evaluate, register, prune in the workspace of `run_id`.
 
     The workspace was frozen when the run was asked for; a run started from elsewhere (a schedule, the Prefect page)
-    gets one now, with `changes` (section -> key -> value) on top of `params.yaml`.
+    gets one now, with `changes` (section -> key -> value) on top of `params.yaml`. A run that ended early goes on: so
+    Prefect's own retry works.
     """
+    owner.watch(END_S)
     project = find_project()
     if run_id is None:
         run_id = adopt()
-    workspace = create(project, run_id, changes or {})
+    workspace = create(project, run_id, changes or {}, door="queue")
+    if (runfile.read(workspace) or {}).get("state") in ("failed", "crashed"):
+        renew(project, run_id, resume=True, door="queue")
     try:
-        execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
+        result = execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
     except CancelledError as error:
         return Cancelled(message=str(error))
-    return None
+    return None if result["recorded"] else Completed(message="trained, not recorded: MLflow did not take it")
 
 
 def adopt() -> str:
@@ -61,6 +70,12 @@ def adopt() -> str:
 
 
 def serve() -> None:
-    """Serves the flow, one run at a time, until it is told to stop."""
+    """Serves the flow, one run at a time, until it is told to stop; finds dead runs at its start and from then on."""
     os.environ.setdefault("PREFECT_RUNNER_POLL_FREQUENCY", POLL_S)
-    pipeline.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=False, print_starting_message=False)
+    patrol = Patrol(find_project(), output.line)
+    patrol.start()
+    follow(find_project(), output.line)
+    try:
+        pipeline.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=False, print_starting_message=False)
+    finally:
+        patrol.end()

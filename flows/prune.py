@@ -1,10 +1,47 @@
-"""Checkpoints that a finished run no longer needs: all but the best and the newest."""
+"""Pruning with a plan: what would go over run folders, MLflow and the DVC cache, why, and the bytes; then just that.
 
+`protection` decides; at the moment of removal it is asked again, under the lock of whoever could start to use the
+thing. Nothing is written but names in folders that are there, so it works on a full disk.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from model.checkpoint import list_complete
-from model.retention import keep
+from flows import disk, dvccache, protection, runfile
+from flows.params import PruneConfig
+from flows.project import Project
+from flows.protection import Verdict
+from model.manifest import OPTIMIZER
+
+if TYPE_CHECKING:
+    from flows.tracking import MlflowClient
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PruneItem:
+    """One thing that could go; `bytes` is what its going frees once the items before it are gone."""
+
+    place: str  # run | mlflow | dvc
+    path: Path
+    run_id: str | None
+    name: str
+    bytes: int
+    goes: bool
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrunePlan:
+    """Everything that was looked at, what of it goes, and what that frees."""
+
+    items: tuple[PruneItem, ...]
+    free_bytes: int
+    kept_bytes: int
+    budget_bytes: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,16 +51,125 @@ class Pruned:
     removed: int
     kept: int
     freed_bytes: int
+    notes: tuple[str, ...] = ()
 
 
-def prune(checkpoints: Path, keep_last: int, best_step: int | None) -> Pruned:
-    """Removes complete checkpoints beyond the `keep_last` newest and the best; what is not complete is left alone."""
-    before, size = len(list_complete(checkpoints)), size_of(checkpoints)
-    keep(checkpoints, keep_last, best_step)
-    kept = len(list_complete(checkpoints))
-    return Pruned(removed=before - kept, kept=kept, freed_bytes=size - size_of(checkpoints))
+def plan(project: Project, policy: PruneConfig, tracking: "MlflowClient | None") -> PrunePlan:
+    """What could go, in the order in which it would; without MLflow, all that MLflow could say anything of stays."""
+    judged: list[tuple[str, Verdict]] = []
+    for run_id in protection.run_ids(project):
+        judged += [("run", entry) for entry in protection.of_run(project, run_id, policy)]
+    judged += [("run", entry) for entry in protection.of_remade(project, policy)]
+    if tracking is not None:
+        from flows import remains
+
+        judged += [("mlflow", entry) for entry in remains.verdicts(project, tracking)]
+    going = {entry.path for _, entry in judged if entry.goes}
+    needed = needed_objects(project, tracking, going)
+    objects = dvccache.objects(project.cache)
+    judged += [("dvc", protection.of_object(path, digest, needed)) for digest, path in objects]
+    notes = () if tracking is not None else ("MLflow does not answer: its files and the datasets it may name stay",)
+    return weighed(judged, int(policy.disk_budget_gb * disk.GB), notes)
 
 
-def size_of(folder: Path) -> int:
-    """Bytes of the files below a folder; links are not followed."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+def needed_objects(project: Project, tracking: "MlflowClient | None", going: set[Path]) -> dict[str, str]:
+    if tracking is None:
+        return protection.needed_objects(project, None, going)
+    from flows import remains
+
+    return protection.needed_objects(project, remains.trained_on(tracking), going)
+
+
+def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tuple[str, ...]) -> PrunePlan:
+    """Adds the bytes: those of files whose last name goes with the item, or that it keeps."""
+    gone: Counter[tuple[int, int]] = Counter()
+    items = []
+    for place, entry in judged:
+        size = 0
+        for _, info in disk.entries(entry.path):
+            inode = (info.st_dev, info.st_ino)
+            gone[inode] += entry.goes
+            last = gone[inode] == info.st_nlink if entry.goes else gone[inode] == 0
+            size += info.st_blocks * 512 if last else 0
+        items.append(
+            PruneItem(
+                place=place,
+                path=entry.path,
+                run_id=entry.run_id,
+                name=entry.name,
+                bytes=size,
+                goes=entry.goes,
+                why=entry.why,
+            )
+        )
+    return PrunePlan(
+        items=tuple(items),
+        free_bytes=sum(item.bytes for item in items if item.goes),
+        kept_bytes=sum(item.bytes for item in items if not item.goes),
+        budget_bytes=budget_bytes,
+        notes=notes,
+    )
+
+
+def apply(project: Project, policy: PruneConfig, tracking: "MlflowClient | None", planned: PrunePlan) -> Pruned:
+    """Removes what goes, each after a last look; what something uses by now stays and is named."""
+    freed, removed, notes = 0, 0, list(planned.notes)
+    needed = needed_objects(project, tracking, {item.path for item in planned.items if item.goes})
+    for item in planned.items:
+        if not item.goes:
+            continue
+        try:
+            took = remove(project, policy, tracking, item, needed)
+        except OSError as error:  # one that the disk refuses keeps the others from nothing
+            notes.append(f"{item.name} stays: {error.strerror or error}")
+            continue
+        if took is None:
+            notes.append(f"{item.name} stays: it is in use by now, or gone already")
+        else:
+            freed, removed = freed + took, removed + 1
+    return Pruned(removed=removed, kept=len(planned.items) - removed, freed_bytes=freed, notes=tuple(notes))
+
+
+def remove(
+    project: Project, policy: PruneConfig, tracking: "MlflowClient | None", item: PruneItem, needed: dict[str, str]
+) -> int | None:
+    """Bytes freed, None when the item may not go any more."""
+    if item.place == "run" and item.run_id is not None:
+        with runfile.claimed(project, item.run_id):
+            return take(item.path, of_run(project, item.run_id, policy))
+    if item.place == "mlflow" and tracking is not None:
+        from flows import remains
+
+        return remains.remove(project, tracking, as_verdict(item))
+    digest = item.path.parent.name + item.path.name
+    return take(item.path, [protection.of_object(item.path, digest, needed)]) if item.path.exists() else None
+
+
+def of_run(project: Project, run_id: str, policy: PruneConfig) -> list[Verdict]:
+    remade = [entry for entry in protection.of_remade(project, policy) if entry.run_id == run_id]
+    return [*protection.of_run(project, run_id, policy), *remade]
+
+
+def take(path: Path, verdicts: Iterable[Verdict]) -> int | None:
+    """Removes what the verdicts, of this moment, still let go."""
+    if not any(entry.path == path and entry.goes for entry in verdicts):
+        return None
+    if path.name != OPTIMIZER:
+        return disk.remove(path)
+    from model.retention import drop_optimizer
+
+    freed = sum(info.st_blocks * 512 for _, info in disk.entries(path) if info.st_nlink == 1)
+    drop_optimizer(path.parent)  # the manifest first, so that the checkpoint is whole at every moment
+    return freed
+
+
+def as_verdict(item: PruneItem) -> Verdict:
+    return Verdict(path=item.path, name=item.name, goes=item.goes, why=item.why, run_id=item.run_id)
+
+
+def prune_run(project: Project, run_id: str, policy: PruneConfig) -> Pruned:
+    """A run's own last step: its checkpoints beyond the best and the last go."""
+    found = list(protection.of_run(project, run_id, policy, finishing=run_id))
+    planned = weighed([("run", entry) for entry in found], 0, ())
+    freed = [take(item.path, found) or 0 for item in planned.items if item.goes]
+    return Pruned(removed=len(freed), kept=len(found) - len(freed), freed_bytes=sum(freed))

@@ -1,28 +1,19 @@
-"""Registered versions: one a run, from code and safetensors, with the aliases `candidate` and `champion`."""
+"""Registered versions: one a run, however often registering it was interrupted."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import mlflow
-import numpy as np
-from filelock import FileLock
+from mlflow.entities import LoggedModel
+from mlflow.entities.model_registry import ModelVersion, RegisteredModel
 from mlflow.exceptions import MlflowException
-from mlflow.models import ModelSignature
-from mlflow.models.model import ModelInfo
-from mlflow.pyfunc import log_model
 from mlflow.tracking import MlflowClient
-from mlflow.types import ColSpec, Schema, TensorSpec
 
+from flows import aliases, history, versionview
+from flows.aliases import CANDIDATE
+from flows.logged import model_id, ready_model
 from flows.project import Project
-from flows.reports import read_report
-from flows.tracking import DATASET_TAG, RUN_TAG
-
-SCORE = "balanced_accuracy"
-SIMULATED_TAG = "pivotline.simulated"
-REQUIREMENTS = ("torch", "safetensors", "numpy", "pandas", "mlflow")
+from flows.versionview import RUN_TAG, VersionView
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,99 +29,97 @@ class Registered:
 def register(
     project: Project, tracking: MlflowClient, mlflow_run_id: str, workspace: Path, record: dict[str, Any]
 ) -> Registered:
-    """Registers the run's model once: a second call finds the version by the run's tag.
+    """Registers the run's model once: a second call finds what the first one left, call by call.
 
-    The alias `candidate` moves to it; `champion` too when there is none or `outranks` says so.
+    The alias `candidate` goes to the newest version; `champion` too when there is none or `outranks` says so.
     """
-    name, tags = record["params"]["register"]["name"], version_tags(workspace, record)
-    with FileLock(project.locks / "registry.lock"):
+    name, tags = record["params"]["register"]["name"], versionview.tags(workspace, record)
+    with aliases.lock(project):
         version = find_version(tracking, name, record["run_id"])
         if version is None:
-            version = create_version(tracking, name, log_version(mlflow_run_id, workspace), tags)
-        tracking.set_registered_model_alias(name, "candidate", str(version))
-        reason = promote(tracking, name, version, tags)
-        aliases = tuple(sorted(tracking.get_model_version(name, str(version)).aliases))
-    return Registered(name=name, version=version, aliases=aliases, champion=reason)
-
-
-def version_tags(workspace: Path, record: dict[str, Any]) -> dict[str, str]:
-    """What a version says of itself; a score that could not be computed is absent."""
-    score = read_report(workspace / "artifacts" / "evaluation.json")[SCORE]
-    simulated = read_report(workspace / "artifacts" / "samples.json")["simulated"]
-    tags = {RUN_TAG: record["run_id"], DATASET_TAG: record["dataset_version"], SIMULATED_TAG: str(simulated).lower()}
-    return tags if score is None else tags | {SCORE: repr(score)}
+            model = ready_model(tracking, mlflow_run_id, workspace, record["run_id"])
+            version = create_version(tracking, name, model, tags)
+        _, model_entry = aliases.look(tracking, name)
+        if version > int(model_entry.aliases.get(CANDIDATE, 0)):
+            tracking.set_registered_model_alias(name, CANDIDATE, str(version))
+        reason = aliases.contend(tracking, name, version, tags)
+        held = tuple(sorted(tracking.get_model_version(name, str(version)).aliases))
+    return Registered(name=name, version=version, aliases=held, champion=reason)
 
 
 def find_version(tracking: MlflowClient, name: str, run_id: str) -> int | None:
-    found = tracking.search_model_versions(f"name = '{name}'")
-    numbers = [int(version.version) for version in found if version.tags.get(RUN_TAG) == run_id]
+    numbers = [int(entry.version) for entry in every_version(tracking, name) if entry.tags.get(RUN_TAG) == run_id]
     return min(numbers, default=None)
 
 
-def create_version(tracking: MlflowClient, name: str, model: ModelInfo, tags: dict[str, str]) -> int:
+def every_version(tracking: MlflowClient, name: str) -> list[ModelVersion]:
+    """All versions of a name, without their aliases, page by page."""
+    found: list[ModelVersion] = []
+    token = None
+    while True:
+        page = tracking.search_model_versions(f"name = '{name}'", page_token=token)
+        found += page
+        token = page.token
+        if not token:
+            return found
+
+
+def create_version(tracking: MlflowClient, name: str, model: LoggedModel, tags: dict[str, str]) -> int:
+    """One call makes the version with all its tags, the run's among them: it is there and found again, or not there."""
     try:
         tracking.create_registered_model(name)
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    made = tracking.create_model_version(name, model.model_uri, model.run_id, tags=tags, model_id=model.model_id)
+    made = tracking.create_model_version(name, model.model_uri, model.source_run_id, tags=tags, model_id=model.model_id)
     return int(made.version)
 
 
-def log_version(mlflow_run_id: str, workspace: Path) -> ModelInfo:
-    """Puts weights, config, scaler and the code that reads them into the run."""
-    model = workspace / "artifacts" / "model"
-    with mlflow.start_run(run_id=mlflow_run_id):
-        return log_model(
-            name="model",
-            python_model=str(Path(__file__).with_name("scorer.py")),
-            artifacts={"model": str(model)},
-            code_paths=[str(workspace / "dataset"), str(workspace / "model")],
-            pip_requirements=[pinned(package) for package in REQUIREMENTS],
-            signature=signature(workspace),
-            input_example=example(workspace),
-        )
-
-
-def pinned(package: str) -> str:
-    return f"{package}=={metadata.version(package).split('+')[0]}"
-
-
-def example(workspace: Path) -> dict[str, np.ndarray]:
-    """One unscaled sample of the test split, as a request to the served model holds it."""
-    with np.load(workspace / "artifacts" / "example.npz", allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
-
-
-def signature(workspace: Path) -> ModelSignature:
-    fields = example(workspace).items()
-    specs: list[ColSpec | TensorSpec] = [
-        TensorSpec(array.dtype, (-1, *array.shape[1:]), name) for name, array in fields
-    ]
-    return ModelSignature(inputs=Schema(specs))
-
-
-def promote(tracking: MlflowClient, name: str, version: int, tags: Mapping[str, str]) -> str:
-    """Moves `champion` to `version` when it may be; returns the reason in words."""
+def views(tracking: MlflowClient, name: str) -> list[VersionView]:
+    """All versions of a name, newest first; none where nothing is registered."""
     try:
-        champion = tracking.get_model_version_by_alias(name, "champion")
-    except MlflowException:
-        champion = None
-    if champion and int(champion.version) == version:
-        return "it is the champion already"
-    better, reason = (
-        outranks(tags, champion.tags, int(champion.version)) if champion else (True, "there was no champion")
-    )
-    if better:
-        tracking.set_registered_model_alias(name, "champion", str(version))
-    return reason
+        seen, model = aliases.look(tracking, name)
+    except ValueError:
+        return []
+    past = history.changes(model.tags, seen.champion)
+    held: dict[int, list[str]] = {}
+    for alias, version in sorted(model.aliases.items()):
+        held.setdefault(int(version), []).append(alias)
+    found = [
+        versionview.view(entry, held.get(int(entry.version), []), history.last_reason(past, int(entry.version)))
+        for entry in every_version(tracking, name)
+    ]
+    return sorted(found, key=lambda view: view.version, reverse=True)
 
 
-def outranks(tags: Mapping[str, str], held: Mapping[str, str], holder: int) -> tuple[bool, str]:
-    """Whether a version comes before the champion: real data before simulated, then the better score."""
-    simulated, holder_simulated = (entry.get(SIMULATED_TAG) == "true" for entry in (tags, held))
-    if simulated != holder_simulated:
-        return holder_simulated, f"version {holder} was trained on {'simulated' if holder_simulated else 'real'} data"
-    if SCORE in tags and (SCORE not in held or float(tags[SCORE]) > float(held[SCORE])):
-        return True, f"better than version {holder}"
-    return False, f"not better than version {holder}"
+def references(tracking: MlflowClient) -> dict[str, str]:
+    """Every logged model that a registered version needs, and which: read version by version and alias by alias."""
+    found: dict[str, str] = {}
+    for model in every_model(tracking):
+        newest = max((int(entry.version) for entry in model.latest_versions or ()), default=0)
+        numbers = {*range(1, newest + 1), *(int(version) for version in model.aliases.values())}
+        for number in sorted(numbers):
+            if version := read_version(tracking, model.name, number):
+                found[model_id(version)] = f"version {number} of {model.name} is made of it"
+    return found
+
+
+def every_model(tracking: MlflowClient) -> list[RegisteredModel]:
+    found: list[RegisteredModel] = []
+    token = None
+    while True:
+        page = tracking.search_registered_models(page_token=token)
+        found += [tracking.get_registered_model(entry.name) for entry in page]
+        token = page.token
+        if not token:
+            return found
+
+
+def read_version(tracking: MlflowClient, name: str, number: int) -> ModelVersion | None:
+    """None where the number was never given or its version was deleted."""
+    try:
+        return tracking.get_model_version(name, str(number))
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        return None

@@ -7,19 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows import runfile, summary
-from flows.errors import ServiceDownError, classify
+from flows import owner, runfile, summary
+from flows.errors import CancelledError, StageKilledError, classify
+from flows.keeper import Keeper, holding
+from flows.params import load_params
+from flows.patience import while_answering
 from flows.progress import duration, size_text
 from flows.project import Project
-from flows.prune import prune
+from flows.prune import prune_run
+from flows.recorder import Recorder
 from flows.registry import register
 from flows.stages import STAGES, run_stage
-from flows.tracking import OUTAGE, Recorder
-
-
-class CancelledError(Exception):
-    """The run was cancelled while it waited."""
-
+from flows.tracking import OUTAGE, first_line, tracking_uri
+from flows.workspace import ready
 
 Say = Callable[[str], None]
 Outcome = dict[str, Any]
@@ -39,41 +39,69 @@ def execute(project: Project, workspace: Path, step: Step, say: Say, **facts: An
     """Runs all stages, registers the model, prunes checkpoints; returns the result as `run.json` keeps it.
 
     `step(name, body)` runs one of them: plainly, or as a Prefect task. Whatever ends the run early is written down
-    and raised again.
+    and raised again, as CancelledError where somebody asked for the end.
+
+    Raises ValueError when another process runs this run.
     """
-    record = begin(project, workspace, facts)
-    recorder = Recorder(project, workspace, record, say)
-    recorder.start()
-    try:
-        for stage in STAGES:
-            tracked(workspace, step, stage, partial(stage_outcome, project, workspace, stage))
-        recorder.finish("FINISHED", summary.scores(workspace), summary.lineage(workspace))
-        registered = tracked(
-            workspace, step, "register", partial(register_outcome, project, recorder, workspace, record)
-        )
-        tracked(workspace, step, "prune", partial(prune_outcome, workspace, record))
-    except BaseException as error:
-        end_early(workspace, recorder, error)
-        raise
-    result = summary.result(workspace, registered)
-    runfile.update(workspace, state="done", ended_at=runfile.now(), result=result)
-    return result
+    with holding(project, workspace.name):
+        record = begin(project, workspace, facts)
+        recorder = Recorder(project, workspace, record, say)
+        with Keeper(project, workspace, record["attempt"], say, recorder) as keeper:
+            recorder.start()
+            try:
+                result = steps(project, workspace, step, record, recorder, keeper)
+            except BaseException as error:
+                state = end_early(workspace, recorder, error)
+                keeper.reason = state
+                if state == "cancelled" and isinstance(error, Exception):
+                    raise CancelledError(f"run {workspace.name} was cancelled") from error
+                raise
+            detail = (runfile.read(workspace) or {})["stages"]["register"].get("detail")
+            recorded = {"recorded": result["recorded"], "message": None if result["recorded"] else detail}
+            runfile.update(workspace, state="done", ended_at=runfile.now(), result=result, **recorded)
+            keeper.reason = "done"
+            return result
+
+
+def steps(
+    project: Project, workspace: Path, step: Step, record: dict[str, Any], recorder: Recorder, keeper: Keeper
+) -> dict[str, Any]:
+    """All steps in order, each known to the ledger before it begins."""
+
+    def go(name: str, body: Callable[[Say], Outcome]) -> Outcome:
+        keeper.enters(name)
+        if (runfile.read(workspace) or {}).get("cancel_asked_at"):
+            raise CancelledError(f"run {workspace.name} was cancelled")
+        return tracked(workspace, step, name, body)
+
+    ready(workspace)
+    for stage in STAGES:
+        go(stage, partial(stage_outcome, project, workspace, record, keeper, stage))
+    recorder.finish("FINISHED", summary.scores(workspace), summary.lineage(workspace))
+    registered = go("register", partial(register_outcome, project, recorder, workspace, record))
+    go("prune", partial(prune_outcome, project, workspace))
+    return summary.result(workspace, registered)
 
 
 def begin(project: Project, workspace: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    """Makes the run this process's own. Raises CancelledError when it was cancelled in the queue."""
+    """Writes down that the run runs. Raises CancelledError when it was cancelled in the queue.
+
+    The record in MLflow counts its times from the first attempt on.
+    """
     started = datetime.now(UTC)
     with runfile.claimed(project, workspace.name):
-        if (runfile.read(workspace) or {}).get("state") == "cancelled":
-            raise CancelledError(f"run {workspace.name} was cancelled before it started")
+        record = runfile.read(workspace) or {}
+        if record.get("state") in runfile.ENDED:
+            raise CancelledError(f"run {workspace.name} was {record['state']} before it started")
         return runfile.update(
             workspace,
             state="running",
+            attempt=record.get("attempt", 1),
             started_at=started.isoformat(timespec="milliseconds"),
             ended_at=None,
-            started_ms=int(started.timestamp() * 1000),
-            owner=runfile.this_process(),
+            started_ms=record.get("started_ms") or int(started.timestamp() * 1000),
             message=None,
+            recorded=False,
             **facts,
         )
 
@@ -84,17 +112,19 @@ def tracked(workspace: Path, step: Step, name: str, body: Callable[[Say], Outcom
     try:
         outcome = step(name, body)
     except BaseException as error:
-        failed = isinstance(error, Exception)
-        runfile.set_stage(
-            workspace, name, state="failed" if failed else "cancelled", detail=classify(error).message if failed else ""
-        )
+        state, message = ended_as(workspace, error)
+        runfile.set_stage(workspace, name, state=state, detail="" if state == "cancelled" else message)
         raise
     runfile.set_stage(workspace, name, **outcome)
     return outcome
 
 
-def stage_outcome(project: Project, workspace: Path, stage: str, say: Say) -> Outcome:
-    result = run_stage(project, workspace, stage, say)
+def stage_outcome(
+    project: Project, workspace: Path, record: dict[str, Any], keeper: Keeper, stage: str, say: Say
+) -> Outcome:
+    resume = bool(record.get("resume"))
+    fresh = bool(record.get("fresh")) and stage == "train"
+    result = run_stage(project, workspace, stage, say, resume=resume, fresh=fresh, started=keeper.started)
     took = (
         f"restored from the cache in {result.elapsed_s:.1f} s"
         if result.cached
@@ -108,31 +138,48 @@ def register_outcome(
     project: Project, recorder: Recorder, workspace: Path, record: dict[str, Any], say: Say
 ) -> Outcome:
     """Registers the trained model, or says that it waits: a run whose record is down has trained all the same."""
-    if recorder.offline or recorder.tracking is None or recorder.mlflow_run_id is None:
-        raise ServiceDownError(unrecorded(workspace, recorder.offline or "it never answered"))
+    mlflow_run_id, reason = recorder.mlflow_run_id, recorder.offline
+    if mlflow_run_id is None or reason is not None:
+        return waiting(say, reason or "it never answered")
+    work = partial(register, project, recorder.tracking, mlflow_run_id, workspace, record)
     try:
-        done = register(project, recorder.tracking, recorder.mlflow_run_id, workspace, record)
+        done = while_answering(tracking_uri(project), work)
     except OUTAGE as error:
-        raise ServiceDownError(unrecorded(workspace, str(error).splitlines()[0])) from error
+        return waiting(say, first_line(error))
     say(f"{done.name} version {done.version}, alias {' and '.join(done.aliases)}: {done.champion}")
-    return {"state": "done", "mlflow_run_id": recorder.mlflow_run_id, **asdict(done)}
+    return {"state": "done", "mlflow_run_id": mlflow_run_id, **asdict(done)}
 
 
-def unrecorded(workspace: Path, reason: str) -> str:
-    kept = f"model and curves are kept in {workspace}"
-    return f"trained, not registered: MLflow did not take the model ({reason}); {kept}; run again once it does"
+def waiting(say: Say, reason: str) -> Outcome:
+    """The outcome of a registration that MLflow did not take; `pivotline sync` makes up for it."""
+    said = f"trained, not recorded: MLflow did not take it ({reason})"
+    say(f"{said}; `pivotline sync` records it once MLflow answers")
+    return {"state": "waiting", "detail": said}
 
 
-def prune_outcome(workspace: Path, record: dict[str, Any], say: Say) -> Outcome:
-    best_step = summary.read(workspace, "train")["best_step"]
-    done = prune(workspace / "checkpoints", record["params"]["prune"]["keep_last"], best_step)
+def prune_outcome(project: Project, workspace: Path, say: Say) -> Outcome:
+    done = prune_run(project, workspace.name, load_params(workspace / "params.yaml").prune)
     say(f"{done.kept} checkpoints kept, {done.removed} removed, {size_text(done.freed_bytes)} freed")
     return {"state": "done", **asdict(done)}
 
 
-def end_early(workspace: Path, recorder: Recorder, error: BaseException) -> None:
-    """Writes down why a run ended: failed for an error, cancelled for a signal."""
-    failed = isinstance(error, Exception)
-    message = classify(error).message if failed else "cancelled"
-    runfile.update(workspace, state="failed" if failed else "cancelled", ended_at=runfile.now(), message=message)
-    recorder.finish("FAILED" if failed else "KILLED", {}, [])
+def end_early(workspace: Path, recorder: Recorder, error: BaseException) -> str:
+    """Writes down why a run ended before its end, and returns as what.
+
+    Cancelled when it was asked for or a signal came, crashed when a process was killed under it, failed for an error.
+    """
+    state, message = ended_as(workspace, error)
+    runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
+    recorder.finish("KILLED" if state == "cancelled" else "FAILED", {}, [])
+    runfile.update(workspace, recorded=recorder.offline is None)
+    return state
+
+
+def ended_as(workspace: Path, error: BaseException) -> tuple[str, str]:
+    if (runfile.read(workspace) or {}).get("cancel_asked_at"):
+        return "cancelled", "cancelled"
+    if owner.is_gone():
+        return "crashed", "the worker that ran it ended"
+    if isinstance(error, StageKilledError):
+        return "crashed", str(error)
+    return ("failed", classify(error).message) if isinstance(error, Exception) else ("cancelled", "cancelled")

@@ -1,9 +1,11 @@
-"""`run.json` in a run workspace: what was asked, where the run stands, what came of it."""
+"""`run.json` in a run workspace: what was asked, where the run stands, what came of it.
+
+Which process runs it is not told here but in the ledger.
+"""
 
 import json
 import os
 import re
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -11,7 +13,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-import psutil
 from filelock import FileLock
 
 from flows.project import Project
@@ -57,8 +58,12 @@ def read(workspace: Path) -> dict[str, Any] | None:
 def write(workspace: Path, record: dict[str, Any]) -> None:
     """Replaces the record in one step, so that a reader never sees half of it."""
     part = workspace / f".{NAME}.{os.getpid()}"
-    part.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    part.replace(workspace / NAME)
+    try:
+        part.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        part.replace(workspace / NAME)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -70,30 +75,28 @@ def claimed(project: Project, run_id: str) -> Iterator[None]:
 
 
 def update(workspace: Path, **changes: Any) -> dict[str, Any]:
-    record = (read(workspace) or {}) | changes
-    write(workspace, record)
+    """Changes some of the record, whoever else changes other parts of it meanwhile."""
+    with writing(workspace):
+        record = (read(workspace) or {}) | changes
+        write(workspace, record)
     return record
 
 
 def set_stage(workspace: Path, stage: str, **changes: Any) -> None:
-    record = read(workspace) or {}
-    stages = record.setdefault("stages", {})
-    stages[stage] = stages.get(stage, {}) | changes
-    write(workspace, record)
+    with writing(workspace):
+        record = read(workspace) or {}
+        stages = record.setdefault("stages", {})
+        stages[stage] = stages.get(stage, {}) | changes
+        write(workspace, record)
 
 
-def this_process() -> dict[str, Any]:
-    """What tells this process from a later one with the same number."""
-    return {"pid": os.getpid(), "created": psutil.Process().create_time(), "host": socket.gethostname()}
+def prove(workspace: Path, line: str) -> None:
+    """Adds a line to what is known of a cancel."""
+    with writing(workspace):
+        record = read(workspace) or {}
+        write(workspace, record | {"proof": [*record.get("proof", []), line]})
 
 
-def owner_lives(record: dict[str, Any]) -> bool:
-    """True while the process that runs the record is alive."""
-    owner = record.get("owner")
-    if not owner:
-        return False
-    try:
-        process = psutil.Process(int(owner["pid"]))
-        return bool(abs(process.create_time() - owner["created"]) < 1.0 and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+def writing(workspace: Path) -> FileLock:
+    """Keeps two writers of one record from losing each other's changes."""
+    return FileLock(workspace / f".{NAME}.lock")

@@ -1,6 +1,5 @@
 """What a run looks like from outside: its own record, corrected by what Prefect knows of it."""
 
-import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +9,10 @@ from typing import Any, Protocol
 
 from dataset.versions import tracked_version, version
 from flows import runfile
+from flows.checkpoints import resumable_step
 from flows.curves import read_curves
+from flows.ledger import Attempt, Ledger, LedgerError
+from flows.life import death
 from flows.params import Params, as_dict, load_params
 from flows.project import Project
 from model.kinds import title
@@ -27,6 +29,7 @@ STATES = {
     "COMPLETED": "done",
 }
 UNKNOWN = "unknown"
+RESUMABLE = ("failed", "crashed", "cancelled")
 STAGES = ("preprocess", "train", "evaluate", "register")
 
 
@@ -66,6 +69,11 @@ class RunView:
     progress: Progress | None = None
     result: dict[str, Any] | None = None
     message: str | None = None
+    attempt: int = 1  # of the run; another one after each resume or retry
+    resumable_step: int | None = None  # update of the checkpoint that an ended run can go on from
+    proof: tuple[str, ...] = ()  # what is known of a cancel, in order
+    mlflow_run_id: str | None = None
+    reason: str | None = None  # why a queued run waits
 
     @property
     def name(self) -> str:
@@ -82,17 +90,34 @@ class DatasetView:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def collect(folder: Path, flow_runs: Mapping[str, FlowRunLike] | None, limit: int) -> list[RunView]:
-    """The newest `limit` runs under `folder`, newest first; places follow the order in which runs were asked for."""
-    workspaces = sorted((path for path in folder.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)[
-        :limit
-    ]
-    records = [(path, record) for path in workspaces if (record := readable(path))]
-    states = {path.name: state_of(record, (flow_runs or {}).get(path.name)) for path, record in records}
-    waiting = sorted(name for name, (state, _) in states.items() if state == "queued")
+def collect(project: Project, flow_runs: Mapping[str, FlowRunLike] | None, limit: int) -> list[RunView]:
+    """The newest `limit` runs, newest first; places follow the order in which runs were asked for."""
+    found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
+    records = [(path, record) for path in found[:limit] if (record := readable(path))]
+    attempts = running_attempts(project)
+    states = {
+        path.name: state_of(project, record, (flow_runs or {}).get(path.name), attempts) for path, record in records
+    }
+    waiting = in_order([record for path, record in records if states[path.name][0] == "queued"])
+    running = [name for name, (state, _) in states.items() if state == "running"]
     return [
-        view(path, record, *states[path.name], waiting, (flow_runs or {}).get(path.name)) for path, record in records
+        view(path, record, *states[path.name], running, waiting, (flow_runs or {}).get(path.name))
+        for path, record in records
     ]
+
+
+def in_order(records: list[dict[str, Any]]) -> list[str]:
+    """Waiting runs in the order in which they, or their newest attempts, were asked for."""
+    asked = sorted((record.get("asked_at") or record["created_at"], record["run_id"]) for record in records)
+    return [name for _, name in asked]
+
+
+def running_attempts(project: Project) -> dict[str, Attempt] | None:
+    """The attempts that have not ended by run; None where the ledger cannot be read."""
+    try:
+        return {attempt.run_id: attempt for attempt in Ledger(project).running()}
+    except LedgerError:
+        return None
 
 
 def readable(workspace: Path) -> dict[str, Any] | None:
@@ -122,25 +147,23 @@ def salvaged(workspace: Path, message: str) -> dict[str, Any]:
     }
 
 
-def state_of(record: dict[str, Any], flow_run: FlowRunLike | None) -> tuple[str, str | None]:
-    """The run's state and a word on it: its own end counts first, then Prefect's, then its process's."""
-    own = record["state"]
+def state_of(
+    project: Project, record: dict[str, Any], flow_run: FlowRunLike | None, attempts: Mapping[str, Attempt] | None
+) -> tuple[str, str | None]:
+    """The run's state and a word on it: its own end counts first, then its process, then Prefect's word."""
+    own, run_id = record["state"], record["run_id"]
     if own in runfile.ENDED:
         return own, record.get("message")
+    if own == "running":
+        reason = None if attempts is None else death(project, run_id, attempts.get(run_id))
+        if reason:
+            return "crashed", reason
+        ending = record.get("cancel_asked_at") or (flow_run and flow_run.state.type.value == "CANCELLING")
+        return own, "being cancelled" if ending else record.get("message")
     known = STATES.get(flow_run.state.type.value) if flow_run and flow_run.state else None
     if known in ("cancelled", "crashed", "failed"):
         return known, flow_run.state.message if flow_run else None
-    if own == "running" and owner_died(record):
-        return "crashed", "its process ended without a word"
-    if own == "running" and flow_run and flow_run.state.type.value == "CANCELLING":
-        return own, "being cancelled"
     return own, record.get("message")
-
-
-def owner_died(record: dict[str, Any]) -> bool:
-    """Only a process of this machine can be looked up; of another nothing is claimed."""
-    owner = record.get("owner") or {}
-    return owner.get("host") == socket.gethostname() and not runfile.owner_lives(record)
 
 
 def view(
@@ -148,10 +171,13 @@ def view(
     record: dict[str, Any],
     state: str,
     message: str | None,
+    running: list[str],
     waiting: list[str],
     flow_run: FlowRunLike | None,
 ) -> RunView:
+    """`running` runs and those `waiting`, in order, say what a queued run waits for."""
     stages = record.get("stages", {})
+    before = waiting[: waiting.index(path.name)] if state == "queued" else []
     return RunView(
         run_id=record["run_id"],
         state=state,
@@ -162,11 +188,20 @@ def view(
         flow_run_id=record.get("flow_run_id") or (str(flow_run.id) if flow_run else None),
         started_at=record.get("started_at"),
         ended_at=record.get("ended_at"),
-        place=waiting.index(path.name) + 1 if state == "queued" else None,
+        place=len(before) + 1 if state == "queued" else None,
         progress=progress(path, record) if state == "running" else None,
         result=record.get("result"),
         message=message,
+        attempt=record.get("attempt", 1),
+        resumable_step=resumable_step(path, record) if state in RESUMABLE else None,
+        proof=tuple(record.get("proof", ())),
+        mlflow_run_id=record.get("mlflow_run_id") or (record.get("result") or {}).get("mlflow_run_id"),
+        reason=waits_for([*running, *before]) if state == "queued" else None,
     )
+
+
+def waits_for(ahead: list[str]) -> str | None:
+    return f"waits for run {ahead[-1]}" if ahead else None
 
 
 def stage_state(stage: dict[str, Any], run_state: str) -> str:

@@ -11,11 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.errors import INTERNAL, REPORT_VARIABLE, StageError, read_report
+from flows import owner
+from flows.errors import INTERNAL, REPORT_VARIABLE, RESOURCES, StageError, StageKilledError, read_report
+from flows.memory_kills import memory_kills
 from flows.project import Project
 
+RESUME_VARIABLE = "PIVOTLINE_RESUME"  # as flows.resumption reads it
 STAGES = ("preprocess", "train", "evaluate")
 GRACE_S = 8.0  # between SIGTERM and SIGKILL of a stage's process group
+KILLED = re.compile(r"failed to run: .*exited with (-9|137)\b")  # DVC's words; its own status is 255 then
 CACHED = re.compile(r"(is cached - skipping run|didn't change, skipping)")
 NOISE = re.compile(
     r"^(Running stage|Stage '.*'|> python|Generating lock file|Updating lock file|Use `dvc push`"
@@ -43,20 +47,33 @@ def environment(project: Project) -> dict[str, str]:
     }
 
 
-def run_stage(project: Project, workspace: Path, stage: str, say: Callable[[str], None]) -> StageResult:
-    """Reproduces one stage in `workspace` and hands each line it prints to `say`.
+def run_stage(
+    project: Project,
+    workspace: Path,
+    stage: str,
+    say: Callable[[str], None],
+    *,
+    resume: bool = False,
+    fresh: bool = False,
+    started: Callable[[int], None] = lambda pid: None,
+) -> StageResult:
+    """Reproduces one stage in `workspace` and hands each line it prints to `say`, its group's number to `started`.
 
-    Raises StageError with the stage's own sentence. Any other exception, a cancel included, ends the process group
-    first.
+    A `fresh` one is run again even where the run cache knows its result.
+
+    Raises StageError with the stage's own sentence, StageKilledError when it was killed. Any other exception, a cancel
+    included, ends the process group first.
     """
-    started = time.monotonic()
+    began, kills = time.monotonic(), memory_kills()
     report = workspace / "logs" / f"{stage}.error.json"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
+    unlock(workspace)
+    told = {REPORT_VARIABLE: str(report), owner.VARIABLE: owner.name(), RESUME_VARIABLE: "1" if resume else "0"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "dvc", "repro", "--single-item", stage],
+        [sys.executable, "-m", "dvc", "repro", "--single-item", *(["--force"] if fresh else []), stage],
         cwd=workspace,
-        env=environment(project) | {REPORT_VARIABLE: str(report)},
+        env=environment(project) | told,
         start_new_session=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -65,38 +82,56 @@ def run_stage(project: Project, workspace: Path, stage: str, say: Callable[[str]
         errors="replace",
     )
     try:
-        cached = follow(process, workspace / "logs" / "run.log", say)
+        started(process.pid)
+        cached, killed = follow(process, workspace / "logs" / "run.log", say)
         code = process.wait()
     except BaseException:
         end_group(process)
         raise
+    if killed or code in (-signal.SIGKILL, 137):
+        raise killed_error(stage, memory_kills() - kills)
     if code:
         raise failure(stage, report, code)
-    return StageResult(cached=cached, elapsed_s=time.monotonic() - started)
+    return StageResult(cached=cached, elapsed_s=time.monotonic() - began)
 
 
-def follow(process: subprocess.Popen[str], log: Path, say: Callable[[str], None]) -> bool:
-    """Copies a stage's lines to the run's log and to `say`; True when DVC restored the stage from its run cache."""
-    cached = False
+def unlock(workspace: Path) -> None:
+    """Removes the lock that a killed DVC left: only the one process that holds the run gets here.
+
+    DVC itself believes such a lock as long as its process number is in use, by whomever.
+    """
+    (workspace / ".dvc" / "tmp" / "rwlock").unlink(missing_ok=True)
+
+
+def follow(process: subprocess.Popen[str], log: Path, say: Callable[[str], None]) -> tuple[bool, bool]:
+    """Copies a stage's lines to the run's log and to `say`.
+
+    Returns whether DVC restored the stage from its run cache, and whether it says that the stage was killed.
+    """
+    cached = killed = False
     assert process.stdout is not None
     with log.open("a", encoding="utf-8") as out, process.stdout as lines:
         for line in lines:
             out.write(line)
             out.flush()
             cached = cached or bool(CACHED.search(line))
+            killed = killed or bool(KILLED.search(line))
             if not NOISE.match(line):
                 say(line.rstrip("\n"))
-    return cached
+    return cached, killed
+
+
+def killed_error(stage: str, memory_kills: int) -> StageKilledError:
+    if memory_kills > 0:
+        remedy = "lower train.batch_size or preprocess.seq_len"
+        return StageKilledError(f"{stage} was killed: out of memory; {remedy}", RESOURCES)
+    return StageKilledError(f"{stage} was killed from outside; resume goes on from its newest checkpoint", INTERNAL)
 
 
 def failure(stage: str, report: Path, code: int) -> StageError:
     found = read_report(report)
     if found:
         return StageError(found.message, found.code)
-    if code in (-signal.SIGKILL, 137):
-        return StageError(
-            f"{stage} was killed, most likely out of memory; lower train.batch_size or preprocess.seq_len", 3
-        )
     return StageError(f"{stage} ended with status {code}; its output is in logs/run.log of the run", INTERNAL)
 
 

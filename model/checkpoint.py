@@ -8,27 +8,45 @@ renamed, so a crash at any moment leaves the older ones as they were. Order is t
 import hashlib
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from model import files
-from model.weights import WEIGHTS, as_json, pack, read_json, sha256, unpack
+from model.content import as_json, read_json
+from model.manifest import (
+    MANIFEST,
+    OPTIMIZER,
+    STATE,
+    WEIGHTS,
+    Checkpoint,
+    complete,
+    fault,
+    latest,
+    list_complete,
+    list_faults,
+)
+from model.weights import pack, unpack
 
-OPTIMIZER, STATE, MANIFEST = "optimizer.safetensors", "state.json", "manifest.json"
+__all__ = [
+    "MANIFEST",
+    "OPTIMIZER",
+    "STATE",
+    "Checkpoint",
+    "complete",
+    "delete",
+    "fault",
+    "latest",
+    "list_complete",
+    "list_faults",
+    "load",
+    "save",
+    "state_of",
+    "sweep",
+]
+
 HIDDEN = ".saving-"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Checkpoint:
-    """One complete checkpoint: where it is, its step, and whether training can go on from it bit by bit."""
-
-    path: Path
-    step: int
-    resumable: bool
-    size_bytes: int
 
 
 def save(
@@ -62,47 +80,6 @@ def sweep(root: Path) -> None:
         files.remove_folder(path)
 
 
-def complete(path: Path) -> Checkpoint | None:
-    """The checkpoint in a folder, or None if it is not complete or a byte of it differs."""
-    return None if fault(path) else _described(path)
-
-
-def fault(path: Path) -> str:
-    """Why a folder is no complete checkpoint, in one sentence; empty if it is one."""
-    if path.is_symlink() or not path.is_dir():
-        return f"{path}: expected a checkpoint folder, found none"
-    try:
-        manifest = read_json(path / MANIFEST)
-        _step(path, manifest)
-    except ValueError as error:
-        return str(error)
-    for name, entry in manifest["files"].items():
-        file = path / name
-        if file.is_symlink() or not file.is_file():
-            return f"{file}: missing from the checkpoint"
-        if file.stat().st_size != entry["bytes"]:
-            return f"{file}: has {file.stat().st_size:,} bytes, expected {entry['bytes']:,}"
-        if sha256(file) != entry["sha256"]:
-            return f"{file}: its SHA-256 differs from the manifest's"
-    return ""
-
-
-def list_complete(root: Path) -> list[Checkpoint]:
-    """The complete checkpoints of a folder, oldest step first."""
-    found = [complete(path) for path in _folders(root)]
-    return sorted((entry for entry in found if entry), key=lambda entry: (entry.step, entry.path.name))
-
-
-def list_faults(root: Path) -> list[str]:
-    """One sentence for each folder that looks like a checkpoint and is not a complete one."""
-    return [text for path in _folders(root) if (text := fault(path))]
-
-
-def latest(root: Path) -> Checkpoint | None:
-    """The complete checkpoint with the highest step that training can go on from."""
-    return next((entry for entry in reversed(list_complete(root)) if entry.resumable), None)
-
-
 def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Tensor] | None, dict[str, Any]]:
     """Weights, optimiser state (None if it was dropped) and state of a checkpoint.
 
@@ -114,6 +91,11 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Tensor] | None, dict[
     manifest = read_json(path / MANIFEST)
     optimizer = unpack(path / OPTIMIZER) if OPTIMIZER in manifest["files"] else None
     return unpack(path / WEIGHTS), optimizer, read_json(path / STATE)
+
+
+def state_of(path: Path) -> dict[str, Any]:
+    """The state of a complete checkpoint, without its tensors."""
+    return read_json(path / STATE)
 
 
 def delete(path: Path) -> None:
@@ -144,31 +126,3 @@ def _names(final: Path) -> Iterator[Path]:
 def _manifest(step: int, contents: Mapping[str, bytes]) -> dict[str, Any]:
     sums = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in contents.items()}
     return {"format": 1, "step": step, "files": sums}
-
-
-def _step(path: Path, manifest: Mapping[str, Any]) -> int:
-    """The step of a manifest.
-
-    Raises ValueError if the manifest is not what `save` writes.
-    """
-    step, listed = manifest.get("step"), manifest.get("files")
-    if not isinstance(step, int) or not isinstance(listed, dict) or not {WEIGHTS, STATE} <= listed.keys():
-        raise ValueError(f"{path / MANIFEST}: not the manifest of a checkpoint")
-    for name, entry in listed.items():
-        if name not in (WEIGHTS, STATE, OPTIMIZER) or not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
-            raise ValueError(f"{path / MANIFEST}: has a wrong entry for {name!r}")
-    return step
-
-
-def _described(path: Path) -> Checkpoint:
-    manifest = read_json(path / MANIFEST)
-    size = sum(entry["bytes"] for entry in manifest["files"].values())
-    resumable = OPTIMIZER in manifest["files"]
-    return Checkpoint(path=path, step=_step(path, manifest), resumable=resumable, size_bytes=size)
-
-
-def _folders(root: Path) -> list[Path]:
-    """The folders that look like checkpoints; links are no checkpoints."""
-    if not root.is_dir():
-        return []
-    return [path for path in sorted(root.glob("step-*")) if path.is_dir() and not path.is_symlink()]

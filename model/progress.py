@@ -14,7 +14,7 @@ from model.presets import to_dict
 from model.recipe import TrainConfig
 
 # Settings that decide what is kept, not what is computed: a run may go on with other values.
-FREE = ("keep_checkpoints", "checkpoint_every_updates")
+FREE = ("keep_checkpoints", "checkpoint_every_updates", "checkpoint_every_s")
 
 
 @dataclass(kw_only=True, slots=True)

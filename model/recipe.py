@@ -26,6 +26,9 @@ class TrainConfig:
     checkpoint_every_updates: int = setting(
         0, "Updates between checkpoints inside an epoch; 0 = at the end of an epoch only.", minimum=0, maximum=1_000_000
     )
+    checkpoint_every_s: float = setting(
+        120.0, "Seconds between checkpoints inside an epoch; 0 = none by time.", minimum=0.0, maximum=86400.0
+    )
     action_weight: float = setting(1.0, "Weight of the action loss.", minimum=0.0, maximum=100.0)
     confidence_weight: float = setting(0.1, "Weight of the confidence loss.", minimum=0.0, maximum=100.0)
     price_weight: float = setting(0.1, "Weight of the price loss.", minimum=0.0, maximum=100.0)

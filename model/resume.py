@@ -1,6 +1,6 @@
 """Where a run can go on: the newest checkpoint that is its own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,14 @@ def resume_point(
 
 def newest_of(checkpoints: Path, wanted: dict[str, Any]) -> Checkpoint | None:
     """The newest checkpoint of the run with this origin that training can go on from."""
+    return next(usable(checkpoints, wanted), None)
+
+
+def usable(checkpoints: Path, wanted: dict[str, Any]) -> Iterator[Checkpoint]:
+    """The checkpoints of the run with this origin that training can go on from, newest first."""
     for entry in reversed(checkpoint.list_complete(checkpoints)):
-        if entry.resumable and not differences(checkpoint.load(entry.path)[2]["origin"], wanted):
-            return entry
-    return None
+        if entry.resumable and not differences(checkpoint.state_of(entry.path)["origin"], wanted):
+            yield entry
 
 
 def dqn_origin(

@@ -45,8 +45,12 @@ def run(
     log: Callable[[dict[str, Any]], None],
     resume: Path | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    before_save: Callable[[], None] = lambda: None,
 ) -> FitResult:
-    """Take a training of any kind from where it stands to its end; see `fit`."""
+    """Take a training of any kind from where it stands to its end; see `fit`.
+
+    `before_save` is called before each checkpoint, so that what was logged is on the disk when the checkpoint is.
+    """
     config = training.config
     if resume is not None:
         training.restore(resume)
@@ -57,22 +61,28 @@ def run(
             break
         for row in training.epoch():
             log(row)
-            if should_stop():
+            stopping = should_stop()
+            if stopping or _due(config, training):
+                before_save()
                 training.save()
+            if stopping:
                 return _result(training, "asked")
-            if _due(config, training):
-                training.save()
         judged = training.end_epoch()
         if judged is not None:
             log(judged)
+        before_save()
         training.save()
+        if should_stop() and progress.epoch < config.epochs:
+            return _result(training, "asked")
     return _result(training, ended)
 
 
 def _due(config: TrainConfig, training: Training) -> bool:
     """Whether a checkpoint inside the epoch is due; at its end there is one anyway."""
-    every, progress = config.checkpoint_every_updates, training.progress
-    return bool(every) and progress.step % every == 0 and progress.batch < training.updates
+    every, every_s, progress = config.checkpoint_every_updates, config.checkpoint_every_s, training.progress
+    due = bool(every) and progress.step % every == 0
+    late = bool(every_s) and training.since_save_s() >= every_s
+    return (due or late) and progress.batch < training.updates
 
 
 def _result(training: Training, ended: str) -> FitResult:

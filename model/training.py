@@ -46,7 +46,7 @@ class Training:
         self.progress = Progress()
         self.best: dict[str, Tensor] | None = None
         self.stale: list[Checkpoint] = checkpoint.list_complete(checkpoints)
-        self.started = time.monotonic()
+        self.started = self.saved = time.monotonic()
 
     def make_learner(self, model_config: NetworkConfig) -> Any:
         """What learns, from which data and by which loss."""
@@ -117,7 +117,7 @@ class Training:
         for entry in self.stale:
             if entry.path != saved and entry.path.exists():
                 checkpoint.delete(entry.path)
-        self.stale = []
+        self.stale, self.saved = [], time.monotonic()
         keep(self.checkpoints, self.config.keep_checkpoints, self.progress.best_step)
         return saved
 
@@ -163,6 +163,10 @@ class Training:
     def elapsed_s(self) -> float:
         """Seconds of training so far, those before an interruption included."""
         return round(self.progress.elapsed_s + time.monotonic() - self.started, 3)
+
+    def since_save_s(self) -> float:
+        """Seconds since the newest checkpoint, or since the start."""
+        return time.monotonic() - self.saved
 
     def _within_memory(self, where: str) -> AbstractContextManager[None]:
         return one_sentence(where, self.config, self.device, self.batch_size)

@@ -1,9 +1,6 @@
 """A finished model as a folder: weights.safetensors and, beside it, the config that built it."""
 
-import hashlib
-import json
 from pathlib import Path
-from typing import Any
 
 import safetensors.torch
 import torch
@@ -11,9 +8,12 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from model import files
+from model.content import as_json, read_json, sha256
 from model.kinds import NetworkConfig, from_dict
 from model.networks import build
 from model.presets import to_dict
+
+__all__ = ["CONFIG", "WEIGHTS", "as_json", "fill", "load_model", "pack", "read_json", "save_model", "sha256", "unpack"]
 
 WEIGHTS, CONFIG = "weights.safetensors", "config.json"
 
@@ -68,30 +68,3 @@ def unpack(path: Path) -> dict[str, Tensor]:
         return safetensors.torch.load_file(path)
     except SafetensorError as error:
         raise ValueError(f"{path}: not a safetensors file ({error})") from None
-
-
-def as_json(values: Any) -> bytes:
-    """JSON with sorted keys, so that equal values give equal bytes."""
-    return (json.dumps(values, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object.
-
-    Raises ValueError if the file is missing or holds anything else.
-    """
-    if path.is_symlink() or not path.is_file():
-        raise ValueError(f"{path}: expected a JSON file, found none")
-    try:
-        values = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise ValueError(f"{path}: expected a JSON object, got {type(values).__name__}")
-    return values
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hex: of weights.safetensors, the key that tells whether two runs gave the same bits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -5,9 +5,13 @@ from typing import Any
 
 from checkout import shipped
 
+from app.plans import Ask
 from flows.control import Service
 from flows.params import as_dict
 from flows.runview import DatasetView, RunView
+from model.kinds import preset
+from model.plan import Plan
+from model.verdict import Verdict
 
 VERSION = "0123456789abcdef0123456789abcdef.dir"
 PREFECT = "http://127.0.0.1:4200/api"
@@ -20,6 +24,45 @@ def service(name: str = "Prefect", url: str = PREFECT, up: bool = True) -> Servi
 
 def dataset(version: str = VERSION, **facts: Any) -> DatasetView:
     return DatasetView(version=version, current=True, facts=facts)
+
+
+def plan_of(batch: int = 5, mib: int = 100) -> Plan:
+    """A plan whose parts add up to so many MiB."""
+    return Plan(
+        config=preset("transformer", "base"),
+        batch=batch,
+        precision="fp32",
+        checkpointing=True,
+        samples=None,
+        weights=0,
+        gradients=0,
+        optimizer_state=0,
+        inputs=0,
+        activations=mib * 2**20,
+        transient=0,
+        validation_bytes=0,
+    )
+
+
+class Planner:
+    """Knows every plan at once."""
+
+    def __init__(self) -> None:
+        self.asked: list[Ask] = []
+        self.mib = 100
+
+    def look(self, ask: Ask) -> Plan:
+        self.asked.append(ask)
+        return replace(plan_of(ask.batch, self.mib), config=ask.config)
+
+    def judge(self, planned: Plan, device_bytes: int) -> Verdict:
+        return Verdict(
+            word="does not fit",
+            needed_bytes=planned.predicted_bytes,
+            device_bytes=device_bytes,
+            largest_batch=2,
+            switch="precision bf16",
+        )
 
 
 def run_view(number: int, state: str, **more: Any) -> RunView:

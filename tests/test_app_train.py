@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
-from run_views import VERSION, dataset, done_view, run_view, service
+from hostile import TEXTS
+from run_views import VERSION, Planner, dataset, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, newest, orders, outcome
+from app import backend, dead, newest, orders, outcome, prediction, traces
 from flows import control, summary
 from flows.control import Accepted
 from flows.errors import ServiceDownError
@@ -28,6 +29,7 @@ class Server:
         self.down: set[str] = set()
         self.asked: dict[str, tuple[dict[str, Any], str | None]] = {}
         self.refusal: Exception | None = None
+        self.planner = Planner()
 
     def start(self, changes: dict[str, Any], version: str | None, key: str) -> Accepted:
         if self.refusal:
@@ -45,13 +47,15 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         "runs": lambda: found.views,
         "run": lambda run_id: next(view for view in found.views if view.run_id == run_id),
         "datasets": lambda: [dataset(samples=255)],
-        "count_samples": lambda version, preprocess: 180,
+        "count_samples": lambda version, preprocess: (180, 35),
         "start": found.start,
         "log_tail": lambda run_id, lines: ["epoch 1 of 2"],
         "curves": lambda run_id: {"train": [], "validation": []},
     }
     for name, function in plan.items():
         monkeypatch.setattr(backend, name, function)
+    monkeypatch.setattr(prediction, "PLANNER", found.planner)
+    traces.read.cache_clear()
     return found
 
 
@@ -86,16 +90,17 @@ def test_the_fold_counts_what_is_changed_in_it(server: Server) -> None:
     assert page.expander[0].label == "Advanced settings: 35 at their defaults"
     page.number_input(key="train.epochs").set_value(2)
     page.number_input(key="train.learning_rate").set_value(0.001).run()
-    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 36 changed"
 
 
 def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
     page = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
+    page.switch_page("views/train.py").run()
     page.number_input(key="train.learning_rate").set_value(0.001).run()
     page.switch_page("views/size.py").run()
     page.switch_page("views/train.py").run()
     assert not page.exception
-    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 36 changed"
     assert page.number_input(key="train.learning_rate").value == 0.001
 
 
@@ -171,7 +176,7 @@ def test_a_service_that_is_down_is_named_with_its_address_and_the_remedy(
     assert page.warning[0].value.startswith(f"{name} does not answer at 127\\.0\\.0\\.1\\:4200")
     assert "`make up`" in page.warning[0].value
     assert page.button(key="start").disabled is stops
-    assert page.button(key="cancel").disabled is stops
+    assert not page.button(key="cancel").disabled
 
 
 def test_a_run_in_the_address_is_shown_and_an_unknown_one_is_said(server: Server) -> None:
@@ -205,14 +210,14 @@ def test_the_running_run_can_be_cancelled_after_a_question(server: Server, monke
 def test_updates_are_those_of_a_run_with_the_same_samples_else_counted(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "count_samples", lambda version, preprocess: 51 * preprocess.holds_per_trade)
+    monkeypatch.setattr(backend, "count_samples", lambda version, preprocess: (51 * preprocess.holds_per_trade, 9))
     server.views = [done_view(1)]
     page = opened()
-    assert "36 an epoch, 288 in all" in str(page.table[0].value)
+    assert "36 an epoch, 288 in all" in str(page.table[0].value.to_dict())
     page.number_input(key="preprocess.holds_per_trade").set_value(3).run()
-    assert "31 an epoch" in str(page.table[0].value)
+    assert "31 an epoch" in str(page.table[0].value.to_dict())
     page.number_input(key="train.batch_size").set_value(None).run()
-    assert "31 an epoch" in str(page.table[0].value)
+    assert "31 an epoch" in str(page.table[0].value.to_dict())
 
 
 def test_what_is_wrong_with_the_data_stands_where_updates_would(
@@ -224,7 +229,7 @@ def test_what_is_wrong_with_the_data_stands_where_updates_would(
     monkeypatch.setattr(backend, "count_samples", invalid)
     page = opened()
     assert not page.exception
-    assert "row 27" in str(page.table[0].value)
+    assert "row 27" in str(page.table[0].value.to_dict())
 
 
 @pytest.mark.parametrize(("current", "asked"), [(True, None), (False, VERSION)])
@@ -286,7 +291,88 @@ def test_hostile_text_is_shown_as_text(server: Server) -> None:
 
 def test_a_dqn_claims_no_updates_before_its_episodes_are_known(server: Server) -> None:
     page = opened()
-    page.selectbox(key="model.kind").set_value("dqn").run()
+    page.session_state["model.kind"] = "dqn"
+    page.run()
     assert not page.exception
-    assert "107,139 parameters** counted for dqn base" in said(page)
-    assert "told when the run begins" in str(page.table[0].value)
+    assert "107,139 counted for dqn base" in str(page.table[0].value.to_dict())
+    assert "told when the run begins" in str(page.table[0].value.to_dict())
+
+
+def test_the_predicted_peak_stands_beside_the_form_with_its_verdict(server: Server) -> None:
+    page = opened()
+    assert "**Predicted peak 100 MiB**" in said(page)
+    assert ":green-badge[fits]" in said(page)
+    assert "On an 8 GB card it fits: 550 MiB with the CUDA context." in said(page)
+    page.number_input(key="train.batch_size").set_value(9).run()
+    assert (server.planner.asked[-1].batch, server.planner.asked[-1].samples) == (9, (180, 35))
+
+
+def test_what_does_not_fit_says_what_would(server: Server) -> None:
+    server.planner.mib = 1_000_000
+    page = opened()
+    assert ":red-badge[does not fit]" in said(page)
+    assert "Batch 2 would; with this batch precision bf16 would." in said(page)
+
+
+def test_time_and_disk_are_told_from_earlier_runs_like_this_and_else_absent(server: Server) -> None:
+    page = opened()
+    assert {"Time", "Disk"}.isdisjoint(page.table[0].value.index)
+    params = run_view(1, "done").params
+    found = done_view(1)
+    trained = (found.result or {})["train"] | {"elapsed_s": 72.0}
+    server.views = [replace(found, params=params, result=(found.result or {}) | {"train": trained})]
+    facts = opened().table[0].value.to_dict()
+    assert "about 5 min, from 1 earlier run like this" in str(facts)
+    assert "2 checkpoints of 42\\.3 MiB and the best, from 1 earlier run" in str(facts).replace("\\\\", "\\")
+
+
+def dead_view(**more: Any) -> RunView:
+    return run_view(1, "cancelled", **more)
+
+
+def test_the_proof_of_a_cancel_stands_line_by_line(server: Server) -> None:
+    server.views = [dead_view(proof=("asked 14:15:22", "4 processes ended", "*memory* is back"))]
+    assert ":gray[asked 14\\:15\\:22 · 4 processes ended · \\*memory\\* is back]" in said(opened())
+
+
+@pytest.mark.parametrize(("key", "step"), [("resume", 663), ("retry", None)])
+def test_a_dead_run_is_resumed_or_retried(
+    server: Server, monkeypatch: pytest.MonkeyPatch, key: str, step: int | None
+) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(backend, key, sent.append)
+    server.views = [dead_view(resumable_step=step)]
+    page = opened()
+    assert [button.label for button in page.button if button.key in ("resume", "retry")] == [
+        *(["Resume from update 663"] if step else []),
+        "Retry",
+    ]
+    page.button(key=key).click().run()
+    assert sent == [server.views[0].run_id]
+
+
+def test_a_refused_resume_is_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(run_id: str) -> None:
+        raise ValueError("run 1 is queued: there is nothing to *resume*")
+
+    monkeypatch.setattr(backend, "retry", refuse)
+    server.views = [dead_view()]
+    page = opened()
+    page.button(key="retry").click().run()
+    assert "nothing to \\*resume\\*" in said(page)
+    assert dead.REFUSED in page.session_state
+
+
+def test_why_a_queued_run_waits_is_said_in_the_words_of_the_server(server: Server) -> None:
+    server.views = [replace(dead_view(reason="no worker answers"), state="queued", place=2)]
+    assert "is queued in place 2: no worker answers; this page" in opened().info[0].value
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_hostile_text_is_shown_as_text_on_the_page_of_a_run(server: Server, text: str) -> None:
+    server.views = [replace(done_view(1, dataset_name=text), message=text), run_view(2, "failed", message=text)]
+    for view in server.views:
+        page = opened(view.run_id)
+        assert not page.exception
+        shown = said(page) + str([table.value.to_dict() for table in page.table])
+        assert not re.search(r"(?<!\\)(<img|<script|\*loud|\[a|\]\(|:red\[|\$x|`code)", shown)

@@ -136,6 +136,7 @@ def test_services_that_are_down_are_named_with_the_remedy(project: Project) -> N
     assert [(entry["name"], entry["up"]) for entry in json.loads(done.stdout)["services"]] == [
         ("Prefect", False),
         ("MLflow", False),
+        ("Worker", False),
     ]
 
 

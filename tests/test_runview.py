@@ -1,24 +1,34 @@
 """How a run looks from outside: its own word, Prefect's word and its process, in that order."""
 
-import os
-import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import psutil
 import pytest
 
 from flows import runfile
 from flows.curves import CurveWriter, read_curves
+from flows.ledger import Ledger
+from flows.life import run_lock
 from flows.params import Params, as_dict
-from flows.runview import collect
+from flows.process import Process
+from flows.project import Project
+from flows.runview import RunView, collect
+
+
+def project_at(folder: Path) -> Project:
+    return Project(root=folder, state=folder)
+
+
+def views(folder: Path, flow_runs: dict | None = None) -> list[RunView]:
+    return collect(project_at(folder), flow_runs, 10)
 
 
 def record(folder: Path, second: int, **changes: object) -> str:
     run_id = f"20261130-1200{second:02d}-abcdef"
-    workspace = folder / run_id
+    workspace = folder / "runs" / run_id
     workspace.mkdir(parents=True)
     stages = {name: {"state": "waiting"} for name in ("preprocess", "train", "evaluate", "register", "prune")}
     plain = {"run_id": run_id, "state": "queued", "created_at": runfile.now(), "dataset_version": "ab.dir"}
@@ -30,57 +40,77 @@ def flow_run(name: str, kind: str) -> SimpleNamespace:
     return SimpleNamespace(id="f", name=name, state=SimpleNamespace(type=SimpleNamespace(value=kind), message="word"))
 
 
-def dead_owner() -> dict:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    owner = {"pid": process.pid, "created": psutil.Process(process.pid).create_time(), "host": socket.gethostname()}
-    process.wait()
-    return owner
+def dead() -> Process:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    found = Process.of(child.pid)
+    child.communicate()
+    assert found is not None
+    return found
+
+
+def elsewhere() -> Process:
+    return replace(dead(), host="another", boot_id="another")
 
 
 def test_the_queue_has_places_in_order_of_asking(tmp_path: Path) -> None:
     ids = [record(tmp_path, second) for second in (1, 2, 3)]
-    views = collect(tmp_path, None, 10)
-    assert [view.run_id for view in views] == ids[::-1]
-    assert [view.place for view in views] == [3, 2, 1]
+    found = views(tmp_path)
+    assert [view.run_id for view in found] == ids[::-1]
+    assert [view.place for view in found] == [3, 2, 1]
+    assert [view.reason for view in found] == [f"waits for run {ids[1]}", f"waits for run {ids[0]}", None]
 
 
 @pytest.mark.parametrize(
-    ("own", "prefect", "expected"),
+    ("own", "owner", "prefect", "expected"),
     [
-        ({"state": "queued"}, None, "queued"),
-        ({"state": "queued"}, "SCHEDULED", "queued"),
-        ({"state": "queued"}, "CANCELLED", "cancelled"),
-        ({"state": "queued"}, "CRASHED", "crashed"),
-        ({"state": "running", "owner": runfile.this_process()}, "RUNNING", "running"),
-        ({"state": "running", "owner": runfile.this_process()}, "CANCELLING", "running"),
-        ({"state": "running", "owner": dead_owner()}, "RUNNING", "crashed"),
-        ({"state": "running", "owner": dead_owner()}, None, "crashed"),
-        ({"state": "running", "owner": dead_owner() | {"host": "another"}}, "RUNNING", "running"),
-        ({"state": "done"}, "RUNNING", "done"),
-        ({"state": "failed", "message": "why"}, "FAILED", "failed"),
+        ({"state": "queued"}, None, None, "queued"),
+        ({"state": "queued"}, None, "SCHEDULED", "queued"),
+        ({"state": "queued"}, None, "CANCELLED", "cancelled"),
+        ({"state": "queued"}, None, "CRASHED", "crashed"),
+        ({"state": "running"}, Process.this, "RUNNING", "running"),
+        ({"state": "running"}, Process.this, "CANCELLING", "running"),
+        ({"state": "running"}, Process.this, "CRASHED", "running"),
+        ({"state": "running"}, dead, "RUNNING", "crashed"),
+        ({"state": "running"}, dead, None, "crashed"),
+        ({"state": "running"}, elsewhere, "RUNNING", "running"),
+        ({"state": "done"}, None, "RUNNING", "done"),
+        ({"state": "failed", "message": "why"}, None, "FAILED", "failed"),
     ],
 )
-def test_states(tmp_path: Path, own: dict, prefect: str | None, expected: str) -> None:
+def test_states(tmp_path: Path, own: dict, owner: object, prefect: str | None, expected: str) -> None:
     run_id = record(tmp_path, 1, **own)
+    if owner:
+        Ledger(project_at(tmp_path)).begin(run_id, 1, owner())  # type: ignore[operator]
     flow_runs = {run_id: flow_run(run_id, prefect)} if prefect else None
-    (view,) = collect(tmp_path, flow_runs, 10)
+    (view,) = views(tmp_path, flow_runs)
     assert view.state == expected
 
 
-def test_a_process_with_a_used_number_is_not_the_owner() -> None:
-    mine = runfile.this_process()
-    assert runfile.owner_lives({"owner": mine})
-    assert not runfile.owner_lives({"owner": mine | {"created": mine["created"] - 60}})
-    assert not runfile.owner_lives({"owner": mine | {"pid": 2**22 + os.getpid()}})
+def test_a_run_whose_lock_is_held_lives_whatever_the_ledger_says(tmp_path: Path) -> None:
+    run_id = record(tmp_path, 1, state="running")
+    Ledger(project_at(tmp_path)).begin(run_id, 1, dead())
+    (tmp_path / "locks").mkdir(exist_ok=True)
+    with run_lock(project_at(tmp_path), run_id):
+        assert views(tmp_path)[0].state == "running"
+    assert views(tmp_path)[0].state == "crashed"
+
+
+def test_a_process_with_a_used_number_is_another(tmp_path: Path) -> None:
+    mine = Process.this()
+    assert mine.lives()
+    assert not replace(mine, started="1").lives()
+    assert not replace(mine, boot_id="another").lives()
+    assert not replace(mine, pid=2**22 + mine.pid).lives()
 
 
 def test_progress_is_read_off_the_curve(tmp_path: Path) -> None:
     stages = {"train": {"state": "running"}}
-    run_id = record(tmp_path, 1, state="running", owner=runfile.this_process(), stages=stages)
-    curves = CurveWriter(tmp_path / run_id / "artifacts" / "curves")
+    run_id = record(tmp_path, 1, state="running", stages=stages)
+    Ledger(project_at(tmp_path)).begin(run_id, 1, Process.this())
+    curves = CurveWriter(tmp_path / "runs" / run_id / "journal")
     for step in (1, 2, 3):
         curves.write({"split": "train", "step": step, "epoch": 1, "steps": 9, "elapsed_s": 2.0 * step, "loss": 0.5})
-    (view,) = collect(tmp_path, None, 10)
+    (view,) = views(tmp_path)
     curves.close()
     assert view.progress is not None
     assert (view.progress.step, view.progress.steps, view.progress.eta_s) == (3, 9, 12.0)

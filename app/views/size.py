@@ -12,6 +12,7 @@ from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Row, Size
 PRESETS = ("lite", "base", "wide", "legacy")
 SHAPE = st.column_config.TextColumn(width=170)
 TABLE_HEIGHT = 282  # a row cut in half says that there are more
+NAMES = {"cross": "Cross-timeframe attention"}  # where the network's own word says too little
 SEEN = 0.01  # share below which a bar is a hair
 
 
@@ -51,7 +52,7 @@ def components(counted: Size) -> None:
         st.markdown("**Component by component**")
         st.dataframe(
             {
-                "Component": [row.component.capitalize() for row in rows],
+                "Component": [called(row) for row in rows],
                 "Shape": [row.shape for row in rows],
                 "Parameters": [count(row.count) for row in rows],
                 "Share": [percent(row.share) for row in rows],
@@ -64,9 +65,13 @@ def components(counted: Size) -> None:
         )
 
 
+def called(row: Row) -> str:
+    return NAMES.get(row.component, row.component.capitalize())
+
+
 def shares(rows: list[Row]) -> list[tuple[str, int, str]]:
     """A bar a component; those too small to see as a bar stand together in the last."""
-    large = [(row.component.capitalize(), row.count) for row in rows if row.share >= SEEN]
+    large = [(called(row), row.count) for row in rows if row.share >= SEEN]
     small = [row.count for row in rows if row.share < SEEN]
     bars = [*large, (several(len(small), "smaller part"), sum(small))] if small else large
     total = sum(row.count for row in rows)

@@ -5,23 +5,30 @@ from typing import Any
 
 import streamlit as st
 
-from app import backend, health, live, orders
-from app.format import MISSING, count, plain, short, size
-from app.settings import Setting, applied, ask, changes, keep, recall, settings
-from flows.params import Params, model_config
-from model.kinds import title as network
-from model.size import CHECKPOINT_BYTES
+from app import address, backend, facts, health, live, orders
+from app.format import plain, short
+from app.settings import SECTIONS, Setting, applied, ask, changes, keep, recall, settings
+from flows.params import Params
+from model.kinds import PRESETS
 
-PRESETS = ("lite", "base", "wide")  # legacy is there to be counted, not to be trained
-OPEN = ("model.preset", "train.epochs", "train.batch_size", "train.precision", "train.checkpointing", "train.seed")
+ORDER = ("lite", "base", "wide")  # legacy is there to be counted, not to be trained
+OPEN = (
+    "model.kind",
+    "model.preset",
+    "train.epochs",
+    "train.batch_size",
+    "train.precision",
+    "train.checkpointing",
+    "train.seed",
+)
 FOLD_HEIGHT = 330  # so that Start stays in sight of an open fold
-SECTIONS = {"preprocess": "Samples", "model": "Model", "train": "Training"}
+INPUT_HEIGHT = 38  # of the number beside the switch
 
 
 def page() -> None:
     st.title("Train", anchor=False)
     orders.ask_to_cancel()
-    down = health.warn()
+    down = health.watch()
     try:
         params = backend.defaults()
     except ValueError as error:
@@ -35,33 +42,42 @@ def page() -> None:
 def form(params: Params, closed: bool) -> None:
     """Inputs at the left, what follows from them at the right."""
     left, right = st.columns([4, 5], gap="large")
-    known = settings(params, SECTIONS)
+    known = settings(params)
+    if problem := address.take_settings(known, params):
+        st.error(plain(problem))
     with left:
         values, dataset = inputs(known)
         wanted = changes(values, known)
         chosen, problem = applied(params, wanted)
         start_row(wanted, dataset, problem, closed)
     with right, st.container(border=True):
-        facts(chosen, dataset)
+        facts.show(chosen, dataset)
     if orders.sending():
         orders.send(wanted, dataset)
 
 
 def inputs(known: Mapping[str, Setting]) -> tuple[dict[str, Any], str | None]:
-    values = {"model.preset": preset_input(known["model.preset"])}
+    kind = segments(known["model.kind"], "Kind", tuple(PRESETS))
+    presets = tuple(name for name in ORDER if name in PRESETS[kind])
+    values = {"model.kind": kind, "model.preset": segments(known["model.preset"], "Preset", presets)}
     dataset = dataset_input()
     with st.grid(3, min_column_width=100):
         for key in ("train.epochs", "train.batch_size", "train.precision"):
             values[key] = ask(known[key])
     with st.grid(2, min_column_width=190, vertical_alignment="bottom"):
         values["train.seed"] = ask(known["train.seed"])
-        values["train.checkpointing"] = ask(known["train.checkpointing"], title="Gradient checkpointing")
-    return values | folded({key: entry for key, entry in known.items() if key not in OPEN}), dataset
+        with st.container(height=INPUT_HEIGHT, border=False, vertical_alignment="center"):
+            values["train.checkpointing"] = ask(known["train.checkpointing"], title="Gradient checkpointing")
+    used = {name: title for name, title in SECTIONS.items() if name != "dqn" or kind == "dqn"}
+    rest = {key: entry for key, entry in known.items() if key not in OPEN and entry.section in used}
+    return values | folded(rest, used), dataset
 
 
-def preset_input(setting: Setting) -> str:
+def segments(setting: Setting, title: str, options: tuple[str, ...]) -> str:
     recall(setting)
-    chosen = st.segmented_control("Preset", PRESETS, required=True, width="stretch", key=setting.key)
+    if st.session_state[setting.key] not in options:  # a preset that params or a link name and the page does not offer
+        st.session_state[setting.key] = "base" if "base" in options else options[0]
+    chosen = st.segmented_control(title, options, required=True, width="stretch", key=setting.key)
     return str(keep(setting, chosen))
 
 
@@ -81,10 +97,14 @@ def dataset_input() -> str | None:
     if not found:
         st.error("There is no dataset: data/ is missing. Fetch the sample with `make data`.")
         return None
-    return str(st.selectbox("Dataset version", list(found), format_func=name, key="dataset"))
+    wanted = st.session_state.get(address.DATASET)
+    if wanted not in (None, *found):
+        st.warning(f"Dataset version {plain(short(str(wanted)))} is not known here any more; another is chosen.")
+        del st.session_state[address.DATASET]
+    return str(st.selectbox("Dataset version", list(found), format_func=name, key=address.DATASET))
 
 
-def folded(known: Mapping[str, Setting]) -> dict[str, Any]:
+def folded(known: Mapping[str, Setting], sections: Mapping[str, str]) -> dict[str, Any]:
     """The other settings, folded; how many are changed stands on the fold."""
     for entry in known.values():
         recall(entry)
@@ -93,7 +113,7 @@ def folded(known: Mapping[str, Setting]) -> dict[str, Any]:
     values = {}
     fold = st.expander(f"Advanced settings: {words}", key="advanced")
     with fold.container(height=FOLD_HEIGHT, border=False):
-        for section, title in SECTIONS.items():
+        for section, title in sections.items():
             st.markdown(f"**{title}**")
             with st.grid(2, min_column_width=150):
                 for key, entry in known.items():
@@ -117,41 +137,6 @@ def start_row(wanted: dict[str, dict[str, Any]], dataset: str | None, problem: s
         on_click=orders.press,
         args=(key,),
     )
-
-
-def facts(params: Params, dataset: str | None) -> None:
-    """What follows from the settings; counted where it can be, else with the reason why not."""
-    counted, model = backend.size(model_config(params)), params.model
-    acts = model.kind == "dqn"  # its updates follow from its episodes, and its checkpoints hold more than a network
-    on_disk = f"{size(counted.checkpoint_bytes)} on disk predicted, at {CHECKPOINT_BYTES} bytes a parameter"
-    rows = {
-        "Updates": f"{MISSING} told when the run begins" if acts else updates(params, dataset),
-        "Checkpoint": f"{on_disk}; the memory of steps comes on top" if acts else on_disk,
-        "Device": device(params.train.device),
-    }
-    st.markdown(f"**{count(counted.parameters)} parameters** counted for {network(model.kind, model.preset)}")
-    st.table(rows, border="horizontal")
-
-
-def updates(params: Params, dataset: str | None) -> str:
-    try:
-        samples = backend.train_samples(dataset or "", params.preprocess)
-    except ValueError as error:
-        return f"{MISSING} {plain(error)}"
-    if samples is None:
-        return f"{MISSING} no earlier run made samples of this dataset with these settings"
-    if not samples:
-        return f"{MISSING} there are no training samples"
-    an_epoch = backend.updates(samples, params.train.batch_size)
-    return f"{count(an_epoch)} an epoch, {count(an_epoch * params.train.epochs)} in all, at most"
-
-
-def device(wanted: str) -> str:
-    try:
-        chosen = backend.choose_device(wanted)
-    except ValueError as error:
-        return plain(error)
-    return plain(f"{chosen.kind} ({chosen.name}), {chosen.why}")
 
 
 page()

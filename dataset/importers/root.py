@@ -1,5 +1,6 @@
 """An import as a whole: everything is checked in a folder beside the target, then put in its place at once."""
 
+import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -29,19 +30,22 @@ def import_dataset(
     reference_timeframe: str = "",
     replace: bool = False,
     skip_rejected: bool = False,
+    simulated: bool = False,
+    book: Path | None = None,
     now_s: float | None = None,
 ) -> dict[str, Any]:
     """Make a data root of a user's files and return what was taken.
 
     reference_timeframe: the first of `timeframes` if empty. replace: an older data root at `target` gives way.
     skip_rejected: trades that break a rule are left out and reported, instead of stopping the import.
+    simulated: the candles are not of a real market. book: a folder of order books to take over.
     now_s: candles that close later are unfinished; the clock if None.
 
     Raises ValueError with every finding, the first of them first, and leaves `target` as it was.
     """
     info = DatasetInfo(
         name=name,
-        simulated=False,
+        simulated=simulated,
         primary=primary,
         reference=reference,
         timeframes=tuple(timeframes),
@@ -58,7 +62,7 @@ def import_dataset(
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.import-", dir=parent) as folder:
         staged = Path(folder) / "data"
         imported = [candles_of for candles_of, _ in read]
-        trades, warnings = stage(staged, info, trades, imported, skip_rejected)
+        trades, warnings = stage(staged, info, trades, imported, skip_rejected, book)
         put_in_place(staged, target)
     return report(target, info, trades, imported, found + warnings)
 
@@ -74,7 +78,12 @@ def check_sources(candles: list[CandleSource]) -> None:
 
 
 def stage(
-    root: Path, info: DatasetInfo, trades: ImportedAnnotations, candles: list[ImportedCandles], skip_rejected: bool
+    root: Path,
+    info: DatasetInfo,
+    trades: ImportedAnnotations,
+    candles: list[ImportedCandles],
+    skip_rejected: bool,
+    book: Path | None,
 ) -> tuple[ImportedAnnotations, list[Finding]]:
     """Write and validate a whole data root; return the trades that stayed and the warnings.
 
@@ -82,6 +91,8 @@ def stage(
     """
     root.mkdir()
     write_info(root, info)
+    if book is not None and book.is_dir():
+        shutil.copytree(book, root / "book")
     origin = {}
     found: list[Finding] = []
     for imported in candles:

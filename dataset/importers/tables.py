@@ -44,6 +44,8 @@ def read_table(path: Path) -> Table:
     try:
         return _csv(path) if path.suffix.lower() == ".csv" else _arrow(path)
     except (csv.Error, UnicodeDecodeError, pa.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError):  # one of Arrow's is both
+            raise
         raise ValueError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None
 
 

@@ -2,11 +2,14 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.output import show, table
+
+if TYPE_CHECKING:
+    from flows.library import LibraryEntry
 
 app = typer.Typer(no_args_is_help=True, help="Data folders: import, validate, describe.")
 
@@ -70,6 +73,34 @@ def imported(done: dict[str, Any]) -> list[str]:
             )
         )
     return [*lines, *table(rows, right=(2,)), *done["rejections"], *done["warnings"]]
+
+
+@app.command()
+def use(version: Annotated[str, typer.Argument(help="A version's first letters.")], as_json: Json = False) -> None:
+    """Put a known dataset version into data/ and data.dvc; the one that leaves stays in the DVC cache."""
+    from flows import library
+
+    known = [entry.version for entry in library.library() if entry.version.startswith(version)]
+    if len(known) != 1:
+        raise ValueError(f"dataset version {version}: {len(known)} known versions begin so, expected 1")
+    left = library.use(known[0])
+    show({"version": known[0], "left": left}, as_json, lambda: [f"data/ holds {known[0]}; {left} stays in the cache"])
+
+
+@app.command()
+def versions(as_json: Json = False) -> None:
+    """Dataset versions that data/, git, runs and the DVC cache know."""
+    from flows import library
+
+    found = library.library()
+    rows = [("version", "dataset", "trades", "where")]
+    rows += [(one.version[:12], one.name, str(one.trades or "—"), where(one)) for one in found]
+    show({"versions": [asdict(one) for one in found]}, as_json, lambda: table(rows, right=(2,)))
+
+
+def where(entry: "LibraryEntry") -> str:
+    state = "in data/" if entry.current else "in the cache" if entry.restorable else "files not here"
+    return ", ".join([state, *(["data.dvc"] if entry.tracked else []), *entry.seen[:2]])
 
 
 @app.command()

@@ -1,0 +1,157 @@
+"""Up to six runs side by side: their curves in one chart, what differs, and their confusions."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from app import charts, differences, traces
+from app.charts import Option
+from app.format import plain, tag
+from app.traces import Traces
+from flows.runview import RunView
+from model.kinds import title
+
+ADDRESS: Final = "query-params"
+COLUMNS = {"loss": "loss", "balanced accuracy": "balanced_accuracy"}
+MINUTE = 60.0
+LONG_S = 300.0  # beyond it a time axis counts minutes
+HEIGHT = 300
+HUE = ["rgba(76,134,240,0.06)", "rgba(76,134,240,0.75)"]
+
+
+def name(view: RunView) -> str:
+    model = view.params["model"]
+    return f"{title(model['kind'], model['preset'])} {tag(view.run_id)}"
+
+
+def curves(views: Sequence[RunView], found: Sequence[Traces]) -> None:
+    """The chart with its switches, which live in the address."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        curve = choose("curve", list(COLUMNS))
+        axis = choose("by", list(traces.AXES))
+        log = st.toggle("Log scale", key="log", bind=ADDRESS)
+        smooth = st.toggle("Smooth", value=True, key="smooth", bind=ADDRESS)
+    series, unit = lines(views, found, COLUMNS[curve], axis, smooth)
+    if not any(entry["data"] for entry in series):
+        st.container(height=HEIGHT, border=False).caption(f"None of these runs has a {curve} yet.")
+        return
+    st.echarts_chart(
+        chart(series, f"{curve}, %" if curve != "loss" else curve, unit, log and curve == "loss"),
+        height=HEIGHT,
+        key="compared",
+        alt=f"{curve.capitalize()} of {len(views)} runs by {axis}",
+    )
+    st.caption("Thick: validation. Thin: train" + (", smoothed." if smooth else "."))
+
+
+def choose(key: str, options: list[str]) -> str:
+    return str(
+        st.segmented_control(
+            key, options, default=options[0], required=True, key=key, bind=ADDRESS, label_visibility="collapsed"
+        )
+    )
+
+
+def lines(
+    views: Sequence[RunView], found: Sequence[Traces], column: str, axis: str, smooth: bool
+) -> tuple[list[Option], str]:
+    """A thick line a run of its validation and a thin one of its training; equal names share a colour."""
+    percent = 1.0 if column == "loss" else 100.0
+    longest = max((row.get("elapsed_s", 0.0) for curves in found for row in curves["train"][-1:]), default=0.0)
+    unit = {"time": "minutes" if longest > LONG_S else "seconds"}.get(axis, axis)
+    scale = 1 / MINUTE if unit == "minutes" else 1.0
+
+    def drawn(points: Sequence[charts.Point]) -> list[charts.Point]:
+        return [(round(x * scale, 4), percent * y) for x, y in points]
+
+    thick = [
+        charts.line(name(view), drawn(traces.points(curves, "validation", column, axis)), 2, emphasis=FOCUS)
+        for view, curves in zip(views, found, strict=True)
+    ]
+    thin = [
+        charts.line(name(view), drawn(training(curves, column, axis, smooth)), emphasis=FOCUS, **THIN)
+        for view, curves in zip(views, found, strict=True)
+    ]
+    return thick + thin, unit
+
+
+FOCUS = {"focus": "series"}
+THIN: dict[str, Any] = {
+    "lineStyle": {"width": 1, "opacity": 0.45},
+    "endLabel": {"show": False},
+    "tooltip": {"show": False},
+    "labelLayout": {},
+}
+
+
+def training(curves: Traces, column: str, axis: str, smooth: bool) -> Sequence[charts.Point]:
+    return traces.smooth(curves, column, axis) if smooth else traces.points(curves, "train", column, axis)
+
+
+def chart(series: Sequence[Option], value: str, unit: str, log: bool) -> Option:
+    scale: dict[str, Any] = {"type": "log"} if log else {}
+    option = charts.curves(value, series, None, **scale)
+    option["grid"]["right"] = 110
+    option["xAxis"]["name"] = unit
+    return option | {"media": [{"query": {"maxWidth": 420}, "option": {"grid": {"right": 84}}}]}
+
+
+def facts(views: Sequence[RunView], found: Sequence[Traces]) -> None:
+    """A column a run: what came of it, and the settings that are not the same in all."""
+    apart, equal = differences.differing(views)
+    st.markdown(f"**What differs** :gray[· {equal} settings are equal]")
+    rows = apart | differences.outcomes(views, found)
+    st.table(
+        {"": [plain(label(key)) for key in rows]}
+        | {plain(tag(view.run_id)): [plain(values[at]) for values in rows.values()] for at, view in enumerate(views)},
+        border="horizontal",
+        hide_index=True,
+    )
+
+
+def label(key: str) -> str:
+    return key.partition(".")[2].replace("_", " ") or key
+
+
+def confusions(views: Sequence[RunView]) -> None:
+    """What each run said of the test samples against what they were."""
+    judged = [(view, (view.result or {}).get("evaluation") or {}) for view in views]
+    judged = [(view, found) for view, found in judged if found.get("confusion")]
+    if not judged:
+        return
+    st.subheader("What they said of the test samples", anchor=False)
+    with st.grid(min(3, len(judged)), min_column_width=260):
+        for view, found in judged:
+            with st.container():
+                st.markdown(f"**{plain(name(view))}** :gray[· {found['samples']} samples]")
+                st.echarts_chart(
+                    confusion(found), height=210, key=f"confusion {view.run_id}", alt=f"Confusion of {name(view)}"
+                )
+
+
+def confusion(found: dict[str, Any]) -> Option:
+    """Counts by true action (down) and said action (across), each row shaded by its share."""
+    actions, counts = found["actions"], found["confusion"]
+    shares = [
+        [said, true, round(count / max(1, sum(row)), 4), str(count)]
+        for true, row in enumerate(counts)
+        for said, count in enumerate(row)
+    ]
+    quiet = {"axisLine": {"show": False}, "axisTick": {"show": False}, "splitLine": {"show": False}}
+    side = {"type": "category", **quiet, "axisLabel": {"fontSize": charts.SMALL}}
+    series = {
+        "type": "heatmap",
+        "data": shares,
+        "encode": {"x": 0, "y": 1, "value": 2},
+        "label": {"show": True, "formatter": "{@[3]}", "fontSize": 12, "textBorderWidth": 0},
+        "emphasis": {"disabled": True},
+    }
+    return charts.base(
+        {"top": 4, "bottom": 4, "right": 4},
+        xAxis=side | {"data": [f"said {name}" for name in actions]},
+        yAxis=side | {"data": [f"was {name}" for name in actions], "inverse": True},
+        visualMap={"show": False, "min": 0, "max": 1, "dimension": 2, "inRange": {"color": HUE}},
+        tooltip={"show": False},
+        series=[series],
+    )

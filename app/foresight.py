@@ -1,0 +1,122 @@
+"""What a model expects, drawn on the candles after the last one it saw: the next candle and the pivots."""
+
+import numpy as np
+import pandas as pd
+
+from app.candles import MUTED, STOP, labels, written
+from app.charts import Option
+from app.dataset_reader import Window
+from app.trade_marks import decided
+from flows.control import Judged, Prediction
+
+VIOLET = "#8F6FE0"
+EXPECTED = {"open": "expected open", "close": "expected close", "low": "expected low", "high": "expected high"}
+UNSEEN = "the model saw nothing of this"
+
+
+def extended(window: Window, bars: int) -> Window:
+    """The window with empty candles after its last one, so that what is expected has its place."""
+    last = int(window.open_time[-1])
+    times = last + window.step_s * np.arange(1, bars + 1)
+    empty = np.full((bars, window.values.shape[1]), np.nan)
+    return Window(
+        window.timeframe,
+        np.concatenate([window.open_time, times]),
+        np.concatenate([window.values, empty]),
+        window.middle,
+    )
+
+
+def with_expected(table: pd.DataFrame, window: Window, said: Prediction) -> pd.DataFrame:
+    """The chart's table with the expected next candle of this timeframe in columns of its own."""
+    found = next((one for one in said.next_candles if one.stream == f"{said.symbol} {window.timeframe}"), None)
+    columns = {name: np.full(len(table), np.nan) for name in EXPECTED.values()}
+    place = window.visible(said.time) + 1
+    if found and place < len(table):
+        for field, name in EXPECTED.items():
+            columns[name][place] = getattr(found, field)
+    return table.assign(**columns)
+
+
+def candle() -> Option:
+    return {
+        "type": "candlestick",
+        "name": "expected",
+        "encode": {"x": "time", "y": list(EXPECTED.values()), "tooltip": list(EXPECTED.values())},
+        "itemStyle": {
+            "color": "transparent",
+            "color0": VIOLET,
+            "borderColor": VIOLET,
+            "borderColor0": VIOLET,
+            "borderWidth": 2,
+        },
+        "silent": True,
+        "tooltip": {"show": False},
+    }
+
+
+def path(window: Window, said: Prediction) -> list[Option]:
+    """Hollow diamonds at the expected pivots, joined in order of time from the last close that was seen."""
+    if not said.pivots:
+        return []
+    names, seen = labels(window), max(window.visible(said.time), 0)
+    ordered = sorted(said.pivots, key=lambda pivot: pivot.time)
+    places = [min(max(window.place(pivot.time), seen + 1), len(names) - 1) for pivot in ordered]
+    points = [[names[place], pivot.price] for place, pivot in zip(places, ordered, strict=True)]
+    marked = [
+        {
+            "coord": point,
+            "label": written(f"level {pivot.level}", VIOLET, position="top", distance=8),
+        }
+        for pivot, point in zip(ordered, points, strict=True)
+    ]
+    line = {
+        "type": "line",
+        "name": "expected pivots",
+        "data": [{"value": [names[seen], said.price], "symbol": "none"}, *points],
+        "symbol": "diamond",
+        "symbolSize": 11,
+        "showSymbol": True,
+        "showAllSymbol": True,
+        "lineStyle": {"type": [2, 4], "width": 1.5, "color": VIOLET},
+        "itemStyle": {"color": "transparent", "borderColor": VIOLET, "borderWidth": 2},
+        "silent": True,
+        "tooltip": {"show": False},
+        "markPoint": {"silent": True, "symbol": "circle", "symbolSize": 1, "data": marked},
+    }
+    return [line]
+
+
+def unseen(window: Window, said: Prediction) -> tuple[list[Option], list[list[Option]]]:
+    """The line of the decision, and the shade over everything after the last candle that was seen."""
+    names, seen = labels(window), max(window.visible(said.time), 0)
+    label = {"show": True, "position": "insideTop", "fontSize": 11, "color": MUTED}
+    area: list[Option] = [{"xAxis": names[seen], "name": UNSEEN, "label": label}, {"xAxis": names[-1]}]
+    return [decided(names[seen], "decided here")], [area]
+
+
+def mistakes(window: Window, rows: tuple[Judged, ...], said: Prediction) -> list[Option]:
+    """A hollow ring above each candle of the test split at which the model was wrong."""
+    names, found = labels(window), []
+    for row in rows:
+        place = window.visible(row.time)
+        if row.symbol != said.symbol or row.actual == row.predicted or place < 0 or not window.holds(row.time):
+            continue
+        here = row.time == said.time
+        text = written(f"was {row.actual}, said {row.predicted}", STOP, position="top")
+        found.append(
+            {
+                "coord": [names[place], float(window.values[place, 1])],
+                "symbol": "circle",
+                "symbolSize": 9,
+                "symbolOffset": [0, -14],
+                "itemStyle": {
+                    "color": "transparent",
+                    "borderColor": STOP,
+                    "borderWidth": 2,
+                    "opacity": 1 if here else 0.6,
+                },
+                "label": text if here else {"show": False},
+            }
+        )
+    return found

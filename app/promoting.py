@@ -1,0 +1,101 @@
+"""Making a version the champion, with a reason, and going back to the one before after a question."""
+
+import streamlit as st
+
+from app import pressed, registry_reader
+from app.format import MISSING
+from app.registry_reader import Registry
+from flows import control
+from flows.control import VersionView
+
+REASON, BACK, WHY_BACK = "reason for promoting", "a way back is asked for", "reason for going back"
+MOST_LETTERS = 200
+
+
+def box(chosen: VersionView, found: Registry) -> None:
+    """The reason and the button that waits for it; for the champion itself the way back."""
+    champion = found.champion
+    with st.container(border=True):
+        if champion and champion.version == chosen.version:
+            st.markdown(f"**Version {chosen.version} is the champion.** Select another version to promote it.")
+        else:
+            promotion(chosen, champion)
+        if champion:
+            way_back(found)
+
+
+def promotion(chosen: VersionView, champion: VersionView | None) -> None:
+    reason = st.text_input(
+        f"Reason for promoting version {chosen.version}",
+        max_chars=MOST_LETTERS,
+        placeholder="one sentence, kept with the version",
+        key=f"{REASON} {chosen.version}",
+        live=True,
+    )
+    ready = chosen.status == "READY"
+    st.button(
+        f"Promote version {chosen.version}",
+        type="primary",
+        disabled=not reason.strip() or not ready,
+        help=None if ready else "It is not ready in MLflow.",
+        on_click=promote,
+        args=(chosen.version, reason),
+        key="promote",
+    )
+    if champion:
+        st.caption(f"Version {champion.version} stays registered, and one press leads back to it.")
+
+
+def promote(version: int, reason: str) -> None:
+    pressed.carry_out(lambda: sentence(control.promote(version, reason)))
+    registry_reader.registry.clear()
+
+
+def way_back(found: Registry) -> None:
+    if st.button(
+        f"Roll back to version {found.earlier}" if found.earlier else "Roll back",
+        disabled=found.earlier is None,
+        help=None if found.earlier else "There is no earlier champion to go back to.",
+        key="roll back",
+    ):
+        st.session_state[BACK] = True
+        st.rerun()
+
+
+def ask() -> None:
+    """Opens the question that a press of Roll back left behind."""
+    if st.session_state.pop(BACK, False):
+        confirm()
+
+
+@st.dialog("Roll back to the champion before?")
+def confirm() -> None:
+    found = registry_reader.registry()
+    now = found.champion.version if found.champion else MISSING
+    st.markdown(
+        f"Version {found.earlier} becomes the champion again. Version {now} stays registered, and the reason is kept "
+        "in the history: promote it again to undo this."
+    )
+    reason = st.text_input("Reason", max_chars=MOST_LETTERS, placeholder="one sentence", key=WHY_BACK, live=True)
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(f"Keep version {now}"):
+            st.rerun()
+        if st.button(
+            f"Roll back to version {found.earlier}",
+            type="primary",
+            disabled=not reason.strip(),
+            key="confirmed",
+            on_click=roll_back,
+            args=(reason,),
+        ):
+            st.rerun()
+
+
+def roll_back(reason: str) -> None:
+    pressed.carry_out(lambda: sentence(control.roll_back(reason)))
+    registry_reader.registry.clear()
+    st.session_state.pop(WHY_BACK, None)
+
+
+def sentence(said: str) -> str:
+    return f"{said[0].upper()}{said[1:]}."

@@ -1,0 +1,66 @@
+"""A further attempt of a run that ended early: from its newest checkpoint, or from the start."""
+
+from typing import Any
+
+from flows import runfile
+from flows.burial import bury
+from flows.life import death, is_held, newest
+from flows.project import Project
+
+KEPT = ("done", "cached")  # stages that a further attempt need not do again
+
+
+def renew(project: Project, run_id: str, *, resume: bool, door: str) -> dict[str, Any]:
+    """Makes an ended run one that waits for its next attempt; its settings, source and data are those of the first.
+
+    `door` is `queue` or `here`. Raises ValueError for a run that is not known, waits, runs or is done.
+    """
+    workspace = project.workspace(runfile.check_run_id(run_id))
+    with runfile.claimed(project, run_id):
+        record = runfile.read(workspace)
+        if record is None:
+            raise ValueError(f"run {run_id}: not known here")
+        record = settled(project, record)
+        refuse(project, record, "resume" if resume else "retry")
+        return runfile.update(workspace, **next_attempt(record, resume, door))
+
+
+def settled(project: Project, record: dict[str, Any]) -> dict[str, Any]:
+    """The record as it is once a death that nobody has noticed is written down."""
+    run_id = record["run_id"]
+    reason = death(project, run_id, newest(project, run_id)) if record["state"] == "running" else None
+    return bury(project, run_id, reason) if reason else record
+
+
+def refuse(project: Project, record: dict[str, Any], wish: str) -> None:
+    run_id, state = record["run_id"], record["state"]
+    if state in ("queued", "running", "done"):
+        raise ValueError(f"run {run_id} is {state}: there is nothing to {wish}{who(project, run_id, state)}")
+    if is_held(project, run_id):
+        raise ValueError(f"run {run_id} is still ending: {wish} it in a few seconds")
+
+
+def who(project: Project, run_id: str, state: str) -> str:
+    """Which process runs it, where that is known."""
+    attempt = newest(project, run_id) if state == "running" else None
+    return f"; process {attempt.process.pid} on {attempt.process.host} runs it" if attempt else ""
+
+
+def next_attempt(record: dict[str, Any], resume: bool, door: str) -> dict[str, Any]:
+    stages = {
+        name: stage if stage.get("state") in KEPT else {"state": "waiting"} for name, stage in record["stages"].items()
+    }
+    return {
+        "state": "queued",
+        "attempt": record.get("attempt", 1) + 1,
+        "resume": resume,
+        "door": door,
+        "asked_at": runfile.now(),
+        "started_at": None,
+        "ended_at": None,
+        "flow_run_id": None,
+        "message": None,
+        "cancel_asked_at": None,
+        "proof": [],
+        "stages": stages,
+    }

@@ -1,0 +1,150 @@
+"""A cancel with proof: the run is told to save and end, what does not end is killed, and both are confirmed.
+
+It works on the processes themselves, with every service down, and so on the run's own machine: in a process that the
+asking one starts, or in the worker. Each line of the proof is written down as it happens.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from filelock import FileLock, Timeout
+
+from flows import runfile
+from flows.burial import bury, wait_gone
+from flows.confirmation import confirm, memory_bytes
+from flows.ledger import Attempt
+from flows.life import is_held, newest
+from flows.process import Process, descendants, session
+from flows.project import Project, find_project
+from flows.stages import environment
+
+SAVE_S, END_S, KILL_S = 6.0, 5.0, 2.0  # for a stage to save, for the run to write down its end, for the rest
+Prove = Callable[[str], None]
+
+
+def ask(project: Project, run_id: str) -> str:
+    """Asks for the end of a running run; what was done about it. Asking twice is asking once."""
+    workspace = project.workspace(run_id)
+    with runfile.claimed(project, run_id):
+        if (runfile.read(workspace) or {}).get("cancel_asked_at"):
+            return "its end was asked for already"
+        runfile.update(workspace, cancel_asked_at=runfile.now())
+        runfile.prove(workspace, f"asked {clock()}")
+    attempt = newest(project, run_id)
+    if attempt and not attempt.process.is_here():
+        return "asked the worker to end it"
+    if attempt:
+        tell(attempt)
+    start(project, run_id)
+    return "told its processes to save and end"
+
+
+def start(project: Project, run_id: str) -> None:
+    """Carries the cancel out in a process that outlives the asking one."""
+    subprocess.Popen(
+        [sys.executable, "-m", "flows.cancellation", run_id],
+        cwd=project.root,
+        env=environment(project) | {"PIVOTLINE_PROJECT": str(project.root)},
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def carry_out(project: Project, run_id: str) -> None:
+    """Ends the run's processes, those that ignore signals too, and proves it; one process at a time does this."""
+    workspace = project.workspace(run_id)
+
+    def prove(line: str) -> None:
+        runfile.prove(workspace, line)
+
+    with suppress(Timeout), FileLock(project.locks / f"{run_id}.cancel.lock", timeout=0):
+        attempt = newest(project, run_id)
+        if attempt is None or not attempt.process.is_here():
+            return
+        found = processes(attempt)
+        used_bytes = sum(memory_bytes(process) for process in found)
+        end_stage(attempt, prove)
+        found += [process for process in end_run(project, attempt, prove) if process not in found]
+        confirm(project, attempt, found, used_bytes, prove)
+
+
+def processes(attempt: Attempt) -> list[Process]:
+    """The living processes of a run: the one that runs it, all that it started, and its stage's session."""
+    found = [attempt.process] if attempt.process.lives() else []
+    found += descendants(attempt.process)
+    if attempt.group:
+        found += [process for process in session(attempt.group) if process not in found]
+    return found
+
+
+def tell(attempt: Attempt) -> None:
+    """SIGTERM to the stage, which saves; to the run's own process where no stage has one."""
+    stage = session(attempt.group) if attempt.group else []
+    for process in stage or ([attempt.process] if attempt.process.lives() else []):
+        send(process, signal.SIGTERM)
+
+
+def end_stage(attempt: Attempt, prove: Prove) -> None:
+    """Waits for the stage to save and end, and kills what is left of it."""
+    if attempt.group is None:
+        return
+    tell(attempt)
+    deadline, what = time.monotonic() + SAVE_S, "training" if attempt.stage == "train" else attempt.stage
+    while left := session(attempt.group):
+        if time.monotonic() > deadline:
+            for process in left:
+                send(process, signal.SIGKILL)
+            wait_gone(left, KILL_S)
+            return prove(f"{what} did not end within {SAVE_S:.0f} s: killed {clock()}")
+        time.sleep(0.05)
+    return prove(f"{what} stopped {clock()}")
+
+
+def end_run(project: Project, attempt: Attempt, prove: Prove) -> list[Process]:
+    """Waits until the run's process has written down its end and is gone, or kills it; returns its processes."""
+    found = processes(attempt)
+    if not ended_within(project, attempt, END_S):
+        send(attempt.process, signal.SIGTERM)
+    if not (ended_within(project, attempt, END_S) and wait_gone(processes(attempt), END_S)):
+        left = processes(attempt)
+        for process in left:
+            send(process, signal.SIGKILL)
+        wait_gone(left, KILL_S)
+        prove(f"process {attempt.process.pid} did not end: killed {clock()}")
+    with runfile.claimed(project, attempt.run_id):
+        record = runfile.read(project.workspace(attempt.run_id)) or {}
+        if record.get("state") == "running" and not is_held(project, attempt.run_id):
+            bury(project, attempt.run_id, "cancelled")
+    return found
+
+
+def ended_within(project: Project, attempt: Attempt, wait_s: float) -> bool:
+    """Whether the run's process lets go of the run in time."""
+    deadline = time.monotonic() + wait_s
+    while is_held(project, attempt.run_id) and attempt.process.lives():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def send(process: Process, sign: int) -> None:
+    if process.lives():
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, sign)
+
+
+def clock() -> str:
+    return f"{datetime.now(UTC):%H:%M:%S}"
+
+
+if __name__ == "__main__":
+    carry_out(find_project(), runfile.check_run_id(sys.argv[1]))

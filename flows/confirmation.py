@@ -1,0 +1,68 @@
+"""What a cancel has to show in the end: no process, a whole checkpoint, the memory back, both servers told."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import psutil
+
+from flows import runfile
+from flows.errors import ServiceDownError
+from flows.ledger import Attempt, Ledger, LedgerError
+from flows.process import Process, session
+from flows.progress import size_text
+from flows.project import Project
+from model.manifest import latest
+
+Prove = Callable[[str], None]
+REASON = "cancelled"
+
+
+def confirm(project: Project, attempt: Attempt, found: list[Process], used_bytes: int, prove: Prove) -> None:
+    """Adds the closing lines of the proof; `found` are the run's processes and `used_bytes` what they held."""
+    left = [process for process in found if process.lives()]
+    left += session(attempt.group) if attempt.group else []
+    if left:
+        prove(f"still alive: process {', '.join(str(process.pid) for process in left)}")
+    else:
+        prove(f"{len(found)} processes ended" if len(found) != 1 else "1 process ended")
+    newest = latest(project.workspace(attempt.run_id) / "checkpoints")
+    prove(f"checkpoint {newest.step} verified" if newest else "no checkpoint was written yet")
+    if not left:
+        prove(f"memory is back: {size_text(used_bytes)} freed")
+    tell_mlflow(project, attempt, prove)
+    tell_prefect(project, attempt, prove)
+
+
+def tell_mlflow(project: Project, attempt: Attempt, prove: Prove) -> None:
+    """MLflow's run ends as KILLED; where MLflow does not answer, the ledger keeps that for later."""
+    from flows.tracking import OUTAGE, close_run  # takes seconds, which the signals must not wait for
+
+    try:
+        known = close_run(project, attempt.run_id, "KILLED", REASON)
+    except OUTAGE:
+        with suppress(LedgerError):
+            Ledger(project).end(attempt.run_id, attempt.attempt, REASON, ["mlflow"])
+        return prove("MLflow does not answer: it learns of the end later")
+    return prove("MLflow run killed" if known else "MLflow has no run to kill")
+
+
+def tell_prefect(project: Project, attempt: Attempt, prove: Prove) -> None:
+    """Prefect's flow run ends as cancelled; where Prefect does not answer, the worker sets it right later."""
+    flow_run_id = (runfile.read(project.workspace(attempt.run_id)) or {}).get("flow_run_id")
+    if flow_run_id is None:
+        return
+    from flows import queue  # as above
+
+    try:
+        queue.end(flow_run_id, "cancelled", REASON)
+    except ServiceDownError:
+        return prove("Prefect does not answer: it learns of the end later")
+    return prove("Prefect run cancelled")
+
+
+def memory_bytes(process: Process) -> int:
+    """What a process alone holds, and so what its end gives back."""
+    try:
+        return int(psutil.Process(process.pid).memory_full_info().uss)
+    except psutil.Error:
+        return 0

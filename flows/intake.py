@@ -1,0 +1,46 @@
+"""`python -m flows.intake`: one import in a process of its own, whose memory and time are limited.
+
+A small file can unpack to more than a machine holds. What does not fit ends this process, not the page.
+"""
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+from dataset.importers import CandleSource, import_dataset
+from flows.errors import classify
+
+MOST_CPU_S = 180
+MOST_FILE_BYTES = 2 << 30
+
+
+def main() -> None:
+    """Reads an order from standard input, writes the import's report or `error` to standard output."""
+    order = json.load(sys.stdin)
+    most_bytes = int(order.pop("memory_bytes"))
+    for limit, most in (
+        (resource.RLIMIT_AS, most_bytes),
+        (resource.RLIMIT_CPU, MOST_CPU_S),
+        (resource.RLIMIT_FSIZE, MOST_FILE_BYTES),
+    ):
+        resource.setrlimit(limit, (most, most))
+    try:
+        print(json.dumps(carry_out(order)))
+    except MemoryError:
+        memory = f"{most_bytes / 2**30:.1f} GiB"
+        print(json.dumps({"error": f"a file unpacks to more than the {memory} that an import may take", "code": 3}))
+    except (ValueError, OSError) as error:
+        told = classify(error)
+        print(json.dumps({"error": told.message, "code": told.code}))
+
+
+def carry_out(order: dict[str, Any]) -> dict[str, Any]:
+    sources = [CandleSource(one["symbol"], one["timeframe"], Path(one["path"])) for one in order.pop("candles")]
+    target, annotations, book = (order.pop(name) for name in ("target", "annotations", "book"))
+    return import_dataset(Path(target), Path(annotations), sources, book=Path(book) if book else None, **order)
+
+
+if __name__ == "__main__":
+    main()

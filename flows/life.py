@@ -1,0 +1,56 @@
+"""Whether the process of a run lives: by the lock it holds, by the process table, and only then by its heartbeat."""
+
+import socket
+from contextlib import suppress
+
+from filelock import FileLock, Timeout
+
+from flows.ledger import Attempt, Ledger, LedgerError
+from flows.process import boot_id
+from flows.project import Project
+
+GONE = "its process ended without a word"
+
+
+def run_lock(project: Project, run_id: str) -> FileLock:
+    """What the process of a run holds as long as it lives; the kernel takes it back from the dead."""
+    return FileLock(project.locks / f"{run_id}.run.lock")
+
+
+def is_held(project: Project, run_id: str) -> bool:
+    """Whether a process of this machine, in whichever container, runs the run."""
+    if not (project.locks / f"{run_id}.run.lock").exists():
+        return False
+    try:
+        with run_lock(project, run_id).acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
+def death(project: Project, run_id: str, attempt: Attempt | None) -> str | None:
+    """Why the process of a running run is certainly dead; None when it lives, or where only its heartbeat can tell.
+
+    A run without a row in the ledger is known by its lock alone.
+    """
+    if is_held(project, run_id):
+        return None
+    if attempt is None or attempt.ended_at:
+        return GONE
+    owner = attempt.process
+    if owner.boot_id == boot_id():  # one kernel, so one set of locks, however many containers
+        return (
+            None if owner.is_here() and owner.lives() else f"process {owner.pid} ended without a word{where(attempt)}"
+        )
+    return "the machine was started anew while it ran" if owner.host == socket.gethostname() else None
+
+
+def where(attempt: Attempt) -> str:
+    return f" in {attempt.stage}" if attempt.stage else ""
+
+
+def newest(project: Project, run_id: str) -> Attempt | None:
+    """The latest attempt that the ledger knows of; None also where the ledger cannot be read."""
+    with suppress(LedgerError):
+        return Ledger(project).newest(run_id)
+    return None

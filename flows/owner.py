@@ -1,0 +1,53 @@
+"""A stage belongs to the process that runs its run: when that one is gone, the stage does not go on alone.
+
+A killed owner cannot end its stages, and DVC leaves its child behind when it is killed; so the child watches.
+"""
+
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+
+from flows.process import Process, start_of
+
+VARIABLE = "PIVOTLINE_OWNER"  # pid:start of the process that started the stage's process group
+EVERY_S = 0.25
+GRACE_S = 1.0  # for a training to save
+_gone = threading.Event()
+
+
+def name() -> str:
+    """What the stages of this process are told, as the value of `VARIABLE`."""
+    this = Process.this()
+    return f"{this.pid}:{this.started}"
+
+
+def watch(grace_s: float = GRACE_S) -> None:
+    """Ends this process soon after its owner or its parent is gone: SIGTERM, and SIGKILL after a grace."""
+    threading.Thread(target=_follow, args=(os.getppid(), owners(), grace_s), name="owner", daemon=True).start()
+
+
+def is_gone() -> bool:
+    """Whether this process is being ended because its owner is gone."""
+    return _gone.is_set()
+
+
+def owners() -> list[tuple[int, str]]:
+    """The owner that this process was told of, and the leader of its group; none when a person runs the stage."""
+    told = os.environ.get(VARIABLE)
+    if not told:
+        return []
+    pid, _, started = told.partition(":")
+    leader = os.getpgrp()
+    return [(int(pid), started), (leader, start_of(leader) or "")]
+
+
+def _follow(parent: int, watched: list[tuple[int, str]], grace_s: float) -> None:
+    while os.getppid() == parent and all(start_of(pid) == started for pid, started in watched):
+        time.sleep(EVERY_S)
+    _gone.set()
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(os.getpgrp(), sign) if watched else os.kill(os.getpid(), sign)
+        time.sleep(grace_s)

@@ -1,0 +1,78 @@
+"""What a worker does beside running: it beats, carries out cancels, and finds the dead."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from flows import cancellation, runfile
+from flows.errors import ServiceDownError
+from flows.ledger import Ledger, LedgerError
+from flows.process import Process
+from flows.project import Project
+from flows.reaper import reap, tell_mlflow
+from flows.reconciliation import reconcile
+from flows.silence import Silence
+
+TICK_S, BEAT_S, ROUND_S = 2.0, 10.0, 30.0
+Say = Callable[[str], None]
+
+
+class Patrol:
+    """A thread of the worker's process; the first round is made at once."""
+
+    def __init__(self, project: Project, say: Say) -> None:
+        self.project, self.say, self.ledger = project, say, Ledger(project)
+        self.process, self.silence = Process.this(), Silence()
+        self.said: str | None = None
+        self._thread = threading.Thread(target=self._walk, name="patrol", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Says that no worker is here any more."""
+        with suppress(LedgerError):
+            self.ledger.worker_end(self.process)
+
+    def round(self) -> None:
+        """Looks for the dead and sets right what the servers believe."""
+        self.silence.look(writable=self.beat())
+        reap(self.project, self.say, self.silence)
+        for tell in (lambda: reconcile(self.project, self.say, self.silence), self.tell_mlflow):
+            self.without_fail(tell)
+
+    def tell_mlflow(self) -> None:
+        if self.ledger.untold():
+            tell_mlflow(self.project, self.say)
+
+    def beat(self) -> bool:
+        """Whether the ledger took the heartbeat."""
+        return self.without_fail(lambda: self.ledger.worker_beat(self.process))
+
+    def cancels(self) -> None:
+        """Carries out what was asked of runs of this machine, unless the asking process does."""
+        for attempt in self.ledger.running():
+            record = runfile.read(self.project.workspace(attempt.run_id)) or {}
+            if attempt.process.is_here() and record.get("state") == "running" and record.get("cancel_asked_at"):
+                threading.Thread(target=cancellation.carry_out, args=(self.project, attempt.run_id)).start()
+
+    def without_fail(self, work: Callable[[], None]) -> bool:
+        """Does some work; an outage is said once, and the next round tries again."""
+        try:
+            work()
+        except (OSError, ServiceDownError, ValueError) as error:
+            if str(error) != self.said:
+                self.said = str(error)
+                self.say(f"patrol: {error}")
+            return False
+        return True
+
+    def _walk(self) -> None:
+        done: dict[float, float] = {}
+        while True:
+            for every_s, work in ((TICK_S, self.cancels), (BEAT_S, self.beat), (ROUND_S, self.round)):
+                if time.monotonic() - done.get(every_s, -every_s) >= every_s:
+                    done[every_s] = time.monotonic()
+                    self.without_fail(work)  # type: ignore[arg-type]
+            time.sleep(TICK_S / 2)

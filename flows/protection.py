@@ -1,0 +1,245 @@
+"""What may go and what stays, and why: the one place that decides it for a run's own end, the command and the page.
+
+What stays: the best and the last checkpoints, whatever a live, queued or resumable run uses, what someone has a lease
+on, every registered version and its run, every dataset version that anything names, and all that is younger than an
+hour, since it may still be in the making. Links are never followed.
+"""
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlparse
+
+from flows import dvccache, leases, runfile
+from flows.curves import read_curves
+from flows.library import remembered
+from flows.life import death, is_held, newest
+from flows.params import PruneConfig
+from flows.project import Project
+from flows.versionview import RUN_TAG
+from model.content import read_json
+from model.manifest import MANIFEST, OPTIMIZER, STATE, fault
+
+RECENT_S = 3600.0
+RESUMABLE = ("failed", "crashed", "cancelled")
+REMADE = ("artifacts/samples.npz", "artifacts/episodes.npz")  # what preprocess makes again
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """One thing on the disk, whether it goes, and why it goes or stays."""
+
+    path: Path
+    name: str
+    goes: bool
+    why: str
+    run_id: str | None = None
+
+
+class ModelLike(Protocol):
+    """The part of MLflow's logged model that a verdict needs."""
+
+    @property
+    def model_id(self) -> str: ...
+    @property
+    def artifact_location(self) -> str: ...
+    @property
+    def creation_timestamp(self) -> int | None: ...
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+
+
+def run_ids(project: Project) -> list[str]:
+    """Runs with a folder of their own; a link is nobody's run."""
+    found = project.runs.iterdir() if project.runs.is_dir() else ()
+    return sorted(path.name for path in found if runfile.RUN_ID.fullmatch(path.name) and real_folder(path))
+
+
+def real_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def in_use(project: Project, run_id: str, finishing: str | None = None) -> str:
+    """Why nothing of a run may go now, empty when it has ended; `finishing` is the run that asks for itself."""
+    if held := leases.holder(project, f"run:{run_id}"):
+        return held
+    try:
+        record = runfile.read(project.workspace(run_id))
+    except ValueError:
+        return "its record cannot be read"
+    if record is None:
+        return "it is being made" if recent(project.workspace(run_id)) else ""
+    if record["state"] == "queued":
+        return "the run is queued"
+    alive = record["state"] == "running" and death(project, run_id, newest(project, run_id)) is None
+    return "the run is running" if run_id != finishing and (alive or is_held(project, run_id)) else ""
+
+
+def ended(project: Project, run_id: str, finishing: str | None) -> str:
+    """How a run ended: done, or a word for one that can go on; empty without a record."""
+    record = runfile.read(project.workspace(run_id))
+    if run_id == finishing or (record and record["state"] == "done"):
+        return "done"
+    return "" if record is None else "resumable"
+
+
+def of_run(project: Project, run_id: str, policy: PruneConfig, finishing: str | None = None) -> Iterator[Verdict]:
+    """Verdicts on the checkpoints of a run, and on all of a workspace that never got a record."""
+    workspace, used = project.workspace(run_id), in_use(project, run_id, finishing)
+    state = "" if used else ended(project, run_id, finishing)
+    if not used and not state:
+        yield verdict(workspace, "unfinished workspace", True, "it was never made whole", run_id)
+        return
+    root = workspace / "checkpoints"
+    if not real_folder(root):
+        return
+    for path in sorted(root.iterdir()):
+        if path.is_symlink():
+            yield verdict(path, f"link {path.name}", not used, used or "a link is no checkpoint", run_id)
+        elif not path.name.startswith("step-"):
+            kept = used or ("it may be in the making" if recent(path) else "")
+            yield verdict(path, f"part {path.name}", not kept, kept or "a save that was interrupted left it", run_id)
+    yield from of_checkpoints(root, run_id, policy, used, state)
+
+
+def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, state: str) -> Iterator[Verdict]:
+    """Checkpoints in the order of their steps; what is kept as best or last is hash-clean, or it does not count."""
+    folders = [path for path in root.iterdir() if path.name.startswith("step-") and real_folder(path)]
+    steps = sorted(((step_of(path), path) for path in folders), key=lambda entry: (entry[0], entry[1].name))
+    newest = first(reversed(steps), policy.keep_last) if len(steps) > 1 else [path for _, path in steps]
+    ranked = by_score(root.parent, steps)
+    best = first(ranked, policy.keep_best) if len(steps) > 1 else []
+    for step, path in steps:
+        why = used or ("one of the last" if path in newest else "") or ("one of the best" if path in best else "")
+        if not why and state == "resumable" and step > step_of(newest[0] if newest else path):
+            why = "newer than the last good one, and the run can go on"
+        if not why and not newest:
+            why = "no checkpoint of the run is whole"
+        if not why and recent(path) and fault(path):
+            why = "not whole, and it may be in the making"
+        yield verdict(path, f"checkpoint {step}", not why, why or "neither best nor last", run_id)
+    if state == "done":  # last, since dropping it writes a manifest, and a full disk has room for that by then
+        yield from of_optimizers(steps, run_id, [path for path in best if path not in newest])
+
+
+def of_optimizers(steps: list[tuple[int, Path]], run_id: str, paths: Collection[Path]) -> Iterator[Verdict]:
+    """The optimiser states in checkpoints that stay as models alone."""
+    for step, path in steps:
+        if path in paths and (path / OPTIMIZER).is_file():
+            name = f"optimiser state of checkpoint {step}"
+            yield verdict(path / OPTIMIZER, name, True, "training does not go on", run_id)
+
+
+def first(steps: Iterable[tuple[int, Path]], count: int) -> list[Path]:
+    """The first `count` whole checkpoints; no more are read than needed."""
+    found: list[Path] = []
+    for _, path in steps:
+        if len(found) == count:
+            break
+        if not fault(path):
+            found.append(path)
+    return found
+
+
+def step_of(path: Path) -> int:
+    """The step in the manifest, never that of the name; -1 for a damaged one."""
+    try:
+        return int(read_json(path / MANIFEST)["step"])
+    except (ValueError, KeyError, TypeError):
+        return -1
+
+
+def by_score(workspace: Path, steps: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
+    """Checkpoints of judged epochs, best first: the higher balanced accuracy, among equals the lower action loss."""
+    scores = {}
+    for row in read_curves(workspace)["validation"]:
+        if row.get("balanced_accuracy"):
+            scores[int(row["step"])] = (float(row["balanced_accuracy"]), -float(row.get("action_loss") or 0))
+    own = best_step(steps)
+    judged = [entry for entry in steps if entry[0] in scores or entry[0] == own]
+    return sorted(judged, key=lambda entry: (entry[0] == own, scores.get(entry[0], ())), reverse=True)
+
+
+def best_step(steps: list[tuple[int, Path]]) -> int | None:
+    """The step that the training itself holds for its best, by whatever its kind of network is judged by."""
+    for _, path in reversed(steps):
+        with suppress(ValueError, KeyError, TypeError):
+            return read_json(path / STATE)["progress"]["best_step"]
+    return None
+
+
+def of_remade(project: Project, policy: PruneConfig) -> Iterator[Verdict]:
+    """Verdicts on what preprocess would make again, in runs that are done."""
+    done = [run_id for run_id in run_ids(project) if not in_use(project, run_id) and ended(project, run_id, None)]
+    newest = done[-policy.keep_last :]
+    for run_id in done:
+        why = "one of the last runs" if run_id in newest else ""
+        why = why or ("" if ended(project, run_id, None) == "done" else "the run can go on")
+        for name in REMADE:
+            path = project.workspace(run_id) / name
+            if path.is_file() and not path.is_symlink() and real_folder(path.parent):
+                yield verdict(path, path.name, not why, why or "preprocess makes it again", run_id)
+
+
+def of_model(project: Project, model: ModelLike, referenced: Mapping[str, str]) -> Verdict:
+    """The verdict on a logged model; `referenced` says by id which registered version needs it."""
+    run_id = model.tags.get(RUN_TAG)
+    young = time.time() - (model.creation_timestamp or 0) / 1000 < RECENT_S
+    why = referenced.get(model.model_id, "") or leases.holder(project, f"model:{model.model_id}")
+    if not why and run_id in run_ids(project):
+        why = in_use(project, str(run_id))
+    why = why or ("it may be in the making" if young else "")
+    return verdict(
+        Path(urlparse(model.artifact_location).path),
+        f"model {model.model_id}",
+        not why,
+        why or "no version uses it",
+        run_id,
+    )
+
+
+def needed_objects(project: Project, trained_on: set[str] | None, going: Collection[Path] = ()) -> dict[str, str]:
+    """Digests of the DVC cache that stay, and why.
+
+    `trained_on` are dataset versions that MLflow's runs and versions name, None when it does not answer; `going` is
+    what leaves the workspaces first.
+    """
+    cache = project.cache
+    needed: dict[str, str] = {}
+    for run_id in run_ids(project):
+        for digest in dvccache.whole(cache, dvccache.workspace_outputs(project.workspace(run_id), going)):
+            needed.setdefault(digest, f"run {run_id} uses it")
+    for digest in dvccache.whole(cache, remembered(project)):
+        needed.setdefault(digest, "data/ held it and may hold it again")
+    named = dvccache.project_digests(project.root)
+    for digest in dvccache.whole(cache, named or ()):
+        needed.setdefault(digest, "the project names it, now or at a commit")
+    for digest, _ in dvccache.objects(cache):
+        if digest in needed or not dvccache.is_dataset(cache, digest):
+            continue
+        if named is None or trained_on is None:
+            why = "git or MLflow does not tell whether a run was trained on it"
+        elif digest in trained_on and not dvccache.held_elsewhere(project.root, cache, digest):
+            why = "a run was trained on it, and no remote folder has it"
+        else:
+            continue
+        needed |= dict.fromkeys(dvccache.whole(cache, [digest]), why)
+    return needed
+
+
+def of_object(path: Path, digest: str, needed: Mapping[str, str]) -> Verdict:
+    why = needed.get(digest, "") or ("it may be in the making" if recent(path) else "")
+    return verdict(path, f"object {digest[:9]}", not why, why or "nothing names it")
+
+
+def recent(path: Path) -> bool:
+    """Changed or linked within the last hour; a time in the future counts as recent."""
+    info = path.lstat()
+    return time.time() - max(info.st_mtime, info.st_ctime) < RECENT_S
+
+
+def verdict(path: Path, name: str, goes: bool, why: str, run_id: str | None = None) -> Verdict:
+    return Verdict(path=path, name=name, goes=goes, why=why, run_id=run_id)

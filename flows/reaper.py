@@ -1,0 +1,93 @@
+"""Finds runs whose process died, and sets right what Prefect and MLflow believe of them.
+
+A live run is never called dead: see `flows.life` for this machine and `flows.silence` for others.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from flows import runfile
+from flows.burial import bury
+from flows.errors import ServiceDownError
+from flows.ledger import Attempt, Ledger, LedgerError
+from flows.life import death, is_held, newest
+from flows.project import Project
+from flows.silence import WINDOW_S, Silence
+
+NEWEST = 200  # runs that are looked at
+UNBEGUN_S = 120.0  # a foreground run begins seconds after it was frozen
+STATUS = {"crashed": "FAILED", "failed": "FAILED", "cancelled": "KILLED", "done": "FINISHED"}
+Say = Callable[[str], None]
+
+
+def reap(project: Project, say: Say, silence: Silence | None = None) -> list[str]:
+    """Writes down every death that can be told, on another machine with `silence` alone; the runs that died."""
+    buried = []
+    for record in records(project):
+        run_id = record["run_id"]
+        reason = why(project, record, silence)
+        if reason is None:
+            continue
+        with runfile.claimed(project, run_id):
+            if (runfile.read(project.workspace(run_id)) or {}) != record:
+                continue  # it has moved meanwhile
+            bury(project, run_id, reason)
+        buried.append(run_id)
+        say(f"run {run_id} crashed: {reason}")
+    return buried
+
+
+def records(project: Project) -> Iterator[dict[str, Any]]:
+    """The records of the newest runs that wait or run; a damaged one is passed over."""
+    found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
+    for workspace in found[:NEWEST]:
+        with suppress(ValueError):
+            record = runfile.read(workspace)
+            if record and record["state"] in ("queued", "running"):
+                yield record
+
+
+def why(project: Project, record: dict[str, Any], silence: Silence | None) -> str | None:
+    """Why a run is dead; None when it is not, or when that cannot be told."""
+    run_id = record["run_id"]
+    if record["state"] == "queued":
+        lost = record.get("door") == "here" and age_s(record) > UNBEGUN_S and not is_held(project, run_id)
+        return "the process that asked for it ended before it began" if lost else None
+    try:
+        attempt = Ledger(project).newest(run_id)
+    except LedgerError:
+        return None  # an outage of the ledger is no death
+    reason = death(project, run_id, attempt)
+    return reason if reason or attempt is None or silence is None else silent(attempt, silence)
+
+
+def silent(attempt: Attempt, silence: Silence) -> str | None:
+    """Why an attempt on another machine counts as dead: it was silent for the whole window."""
+    if attempt.ended_at or attempt.process.is_here():
+        return None
+    quiet = silence.lasts_s((attempt.run_id, attempt.attempt), attempt.beat_at) > WINDOW_S
+    return f"no heartbeat from {attempt.process.host} for {WINDOW_S:.0f} s" if quiet else None
+
+
+def age_s(record: dict[str, Any]) -> float:
+    asked = datetime.fromisoformat(record.get("asked_at") or record["created_at"])
+    return (datetime.now(UTC) - asked).total_seconds()
+
+
+def tell_mlflow(project: Project, say: Say) -> None:
+    """Ends the MLflow runs of attempts that could not do it themselves; what MLflow does not take is kept."""
+    from flows.tracking import OUTAGE, close_run  # takes seconds and is seldom needed
+
+    ledger = Ledger(project)
+    for attempt in ledger.untold():
+        record = runfile.read(project.workspace(attempt.run_id)) or {}
+        later = newest(project, attempt.run_id)
+        try:
+            if record.get("state") in STATUS and later and later.attempt == attempt.attempt:
+                close_run(project, attempt.run_id, STATUS[record["state"]], attempt.reason or "")
+        except OUTAGE as error:
+            raise ServiceDownError(f"MLflow does not answer ({type(error).__name__})") from error
+        ledger.end(attempt.run_id, attempt.attempt, attempt.reason or "")
+        say(f"MLflow knows now how run {attempt.run_id} ended")

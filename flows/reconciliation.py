@@ -1,0 +1,59 @@
+"""Sets right what Prefect believes of runs: it sees no processes, and misses what happens while it is down."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flows import queue, runfile
+from flows.life import is_held
+from flows.project import Project
+from flows.reaper import records
+from flows.runview import STATES
+from flows.silence import Silence
+
+PENDING_S = 60.0  # a flow run that its worker took begins within seconds
+CLOSING_S = 20.0  # a flow run says its end within seconds of its run's
+Say = Callable[[str], None]
+
+
+def reconcile(project: Project, say: Say, silence: Silence) -> None:
+    """One round. Raises ServiceDownError when Prefect does not answer."""
+    believed = queue.unfinished()
+    for flow_run in believed:
+        if runfile.RUN_ID.fullmatch(flow_run.name):
+            correct(project, flow_run, say, silence)
+    known = {flow_run.name for flow_run in believed}
+    for record in records(project):
+        if record["state"] == "queued" and record.get("door") == "queue" and record["run_id"] not in known:
+            requeue(project, record, say)
+
+
+def correct(project: Project, flow_run: Any, say: Say, silence: Silence) -> None:
+    """Ends a flow run whose run has ended; frees one that was taken by a worker and never began."""
+    record = runfile.read(project.workspace(flow_run.name)) or {}
+    state, kind, flow_run_id = record.get("state"), flow_run.state.type.value, str(flow_run.id)
+    if is_held(project, flow_run.name):
+        return
+    lasts_s = silence.lasts_s(flow_run_id, (state, kind, record.get("attempt")))
+    other = record.get("flow_run_id") not in (None, flow_run_id)
+    if (state in queue.ENDS or other) and lasts_s > CLOSING_S:
+        queue.end(flow_run_id, "crashed" if other else str(state), record.get("message") or "its run has ended")
+        say(f"Prefect knows now how run {flow_run.name} ended")
+    elif state == "queued" and kind == "PENDING" and lasts_s > PENDING_S:
+        queue.requeue(flow_run_id)
+        say(f"run {flow_run.name} is back in the queue: its worker ended before it began")
+
+
+def requeue(project: Project, record: dict[str, Any], say: Say) -> None:
+    """Queues a run that Prefect does not have, or takes over how Prefect's flow run ended before it began."""
+    run_id = record["run_id"]
+    flow_run_id = queue.submit(run_id, record.get("attempt", 1))
+    found = queue.find(flow_run_id)
+    kind = found.state.type.value if found and found.state else "SCHEDULED"
+    with runfile.claimed(project, run_id):
+        if (runfile.read(project.workspace(run_id)) or {}) != record:
+            return
+        ended = {"state": STATES[kind], "ended_at": runfile.now()} if STATES[kind] in queue.ENDS else {}
+        word = f"Prefect says it {STATES[kind]} before it began" if ended else None
+        runfile.update(project.workspace(run_id), flow_run_id=flow_run_id, message=word, **ended)
+    if ended or record.get("flow_run_id") != flow_run_id:
+        say(f"run {run_id}: {word or 'is in the queue again'}")

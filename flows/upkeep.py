@@ -1,0 +1,57 @@
+"""Keeping the disk in order, for the page and the command line: what it holds, what could go, and taking that away."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from flows import disk as disks
+from flows import prune as pruning
+from flows.disk import Disk
+from flows.errors import ServiceDownError
+from flows.models import asked
+from flows.params import PruneConfig, load_params
+from flows.project import Project, find_project
+from flows.prune import Pruned, PruneItem, PrunePlan
+
+if TYPE_CHECKING:
+    from flows.tracking import MlflowClient
+
+__all__ = ["Disk", "PruneItem", "PrunePlan", "Pruned", "disk", "prune", "prune_plan"]
+
+
+def prune_plan() -> PrunePlan:
+    """What could go over run folders, MLflow and the DVC cache; with MLflow down, less goes and the notes say so."""
+    project = find_project()
+    with record_or_none(project) as tracking:
+        return pruning.plan(project, policy(project), tracking)
+
+
+def prune(plan: PrunePlan) -> Pruned:
+    """Takes away what goes in `plan`, each after a last look at what protects it."""
+    project = find_project()
+    with record_or_none(project) as tracking:
+        return pruning.apply(project, policy(project), tracking, plan)
+
+
+def disk() -> Disk:
+    """Bytes by kind, the budget for them and what the file system has left."""
+    project = find_project()
+    return disks.disk(project, policy(project).disk_budget_gb)
+
+
+def policy(project: Project) -> PruneConfig:
+    return load_params(project.root / "params.yaml").prune
+
+
+@contextmanager
+def record_or_none(project: Project) -> Iterator["MlflowClient | None"]:
+    """The record's client, None when it does not answer."""
+    opened = asked(project)
+    tracking = None
+    with suppress(ServiceDownError):
+        tracking = opened.__enter__()
+    try:
+        yield tracking
+    finally:
+        if tracking is not None:
+            opened.__exit__(None, None, None)
