@@ -101,9 +101,9 @@ class Stack:
         return done.stdout
 
     def up(self, limit_s: float = 120) -> float:
-        """`docker compose up`; returns the seconds until every server is healthy."""
+        """`docker compose up`, which builds what is missing; returns the seconds until every server is healthy."""
         started = time.monotonic()
-        self.compose("up", "--detach")
+        self.compose("up", "--detach", timeout_s=800)
         self.wait_healthy(limit_s)
         return time.monotonic() - started
 

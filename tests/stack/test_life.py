@@ -41,12 +41,12 @@ def test_a_backup_round_trip_into_an_empty_stack(
         other.remove()
 
 
-def test_a_damaged_backup_is_refused(built: Stack, tmp_path: Path) -> None:
+def test_a_damaged_backup_is_refused(prepared: Stack, tmp_path: Path) -> None:
     folder = tmp_path / "damaged"
     folder.mkdir()
     (folder / "state.tar").write_bytes(b"x")
     (folder / "SHA256SUMS").write_text(f"{'0' * 64}  state.tar\n", encoding="utf-8")
-    done = built.run("bash", "docker/restore.sh", str(folder))
+    done = prepared.run("bash", "docker/restore.sh", str(folder))
     assert done.returncode == 2
     assert "damaged; nothing was restored" in done.stderr
 
