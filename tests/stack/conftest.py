@@ -56,8 +56,8 @@ def prepared(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="session")
 def stack(prepared: Stack) -> Stack:
-    """The stack, started once from nothing and healthy."""
-    prepared.up()
+    """The stack, started once from nothing and healthy; an image of an older checkout is built anew."""
+    prepared.up("--build")
     return prepared
 
 
