@@ -7,7 +7,6 @@ import logging
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
