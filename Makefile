@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install data run up test lint clean lock
+.PHONY: help install data run up test lint bench screenshots clean lock secrets stack stack-down test-stack backup restore upgrade tidy
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 install: $(VENV)/.installed ## Make .venv and install the lock
 
@@ -38,8 +38,42 @@ lint: install ## Check style and types
 test: lint data ## Lint, types and all tests
 	pytest
 
+bench: install data ## Measure every claim beside its peers (about 15 minutes) and write the table of the README
+	$(BIN)/python -m pip install --quiet --requirement requirements-bench.lock
+	python -m bench
+
+screenshots: install ## Picture every view of the running page (make up) into docs/, light, dark and on a phone
+	python -m bench.screenshots
+
 clean: ## Remove what runs have written (state/, artifacts/, checkpoints/), not the data
 	rm -rf state artifacts checkpoints
 
 lock: ## Resolve pyproject.toml anew and write both lock files
 	bash docker/lock.sh
+
+secrets: ## Make .env for the containers: random secrets, mode 600; those that are there are kept
+	python3 docker/envfile.py
+
+.env:
+	$(MAKE) secrets
+
+stack: .env ## Build and start the whole stack in containers; the page is on 127.0.0.1:8501
+	docker compose up --detach --wait
+
+stack-down: ## End the containers; databases, models and runs stay
+	docker compose down
+
+test-stack: install ## Try the containers end to end: start, run, hardening, faults, backup; needs a Docker engine
+	pytest -m stack tests/stack
+
+backup: ## Copy databases, artifacts, runs and the dataset store into a new folder below backups/
+	bash docker/backup.sh
+
+restore: ## Bring a backup into a stack that has nothing yet: make restore FROM=backups/...
+	bash docker/restore.sh $(FROM)
+
+upgrade: ## Move the databases to the schemas of newly built servers, after a backup
+	bash docker/upgrade.sh
+
+tidy: ## Take the files of MLflow runs that were deleted over 30 days ago from the disk
+	docker compose exec -T mlflow sh /srv/stack/tidy.sh

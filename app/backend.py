@@ -64,14 +64,26 @@ def defaults() -> Params:
 
 
 def start(changes: dict[str, dict[str, Any]], dataset_version: str | None, key: str) -> Accepted:
-    """Puts a run into the queue, once however often it is sent with one key.
-
-    The version that `data/` holds right now is taken from there: until a run has used it, nothing else knows it.
-    """
-    here = [entry.version for entry in control.datasets() if entry.current]
-    accepted = control.trigger(changes, None if dataset_version in here else dataset_version, key)
+    """Puts a run into the queue, once however often it is sent with one key."""
+    accepted = control.trigger(changes, elsewhere(dataset_version), key)
     forget_runs()
     return accepted
+
+
+def reproduce(view: RunView, key: str) -> Accepted:
+    """The same settings and dataset version once more, trained anew whatever is cached; once a key."""
+    accepted = control.trigger(view.params, elsewhere(view.dataset_version), key, fresh=True)
+    forget_runs()
+    return accepted
+
+
+def elsewhere(dataset_version: str | None) -> str | None:
+    """The version to ask for by name: none for the one that `data/` holds right now.
+
+    That is taken from there: until a run has used it, nothing else knows it.
+    """
+    here = [entry.version for entry in control.datasets() if entry.current]
+    return None if dataset_version in here else dataset_version
 
 
 def cancel(run_id: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app import charts
-from app.format import percent, plain, short, when
+from app import scores
+from app.format import plain, short, when, within
 from app.registered import SHELF, Found
 from flows.control import VersionView
 from model.kinds import title
@@ -46,7 +46,7 @@ def box(found: Found) -> None:
     rows = [row(view) for view in shown if view.score is not None]
     if rows:
         st.echarts_chart(
-            charts.whiskers(rows, 100 * best.chance), height=54 + 36 * len(rows), key="champion", alt=said(shown)
+            scores.whiskers(rows, 100 * best.chance), height=54 + 36 * len(rows), key="champion", alt=said(shown)
         )
     st.caption(plain(note(shown)))
 
@@ -59,20 +59,14 @@ def words(view: VersionView) -> list[str]:
     return [title(view.kind, view.preset), data, when(view.created_at)] if view.kind else [when(view.created_at)]
 
 
-def row(view: VersionView) -> charts.Whisker:
+def row(view: VersionView) -> scores.Whisker:
     low, high = view.interval or (view.score, view.score)
     return f"version {view.version}", 100 * (view.score or 0), 100 * (low or 0), 100 * (high or 0)
 
 
 def said(shown: Sequence[VersionView]) -> str:
-    scores = [f"version {view.version} {scored(view)}" for view in shown]
+    scores = [f"version {view.version} {within(view.score, view.interval)}" for view in shown]
     return f"Balanced accuracy with its 95 % interval: {'; '.join(scores)}"
-
-
-def scored(view: VersionView) -> str:
-    if view.interval is None or view.score is None:
-        return percent(view.score)
-    return f"{percent(view.score)} ({100 * view.interval[0]:.1f}–{100 * view.interval[1]:.1f})"
 
 
 def note(shown: Sequence[VersionView]) -> str:
@@ -80,7 +74,7 @@ def note(shown: Sequence[VersionView]) -> str:
     best = shown[0]
     if best.score is None:
         return "Its score on the test split is not known."
-    said = f"Balanced accuracy on the test split: {scored(best)}"
+    said = f"Balanced accuracy on the test split: {within(best.score, best.interval)}"
     if best.interval is None:
         return f"{said}."
     if best.interval[0] <= best.chance:

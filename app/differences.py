@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.format import MISSING, percent, short, size, took
+from app.format import MISSING, short, size, took, within
 from app.traces import Traces
 from flows.runview import RunView
 
@@ -36,8 +36,8 @@ def outcomes(views: Sequence[RunView], curves: Sequence[Traces]) -> dict[str, li
     results = [view.result or {} for view in views]
     rows = {
         "state": [view.state for view in views],
-        "balanced accuracy": [score(found, "balanced_accuracy") for found in results],
-        "macro F1": [score(found, "macro_f1") for found in results],
+        "balanced accuracy": [judged(found, "balanced_accuracy", "interval") for found in results],
+        "macro F1": [judged(found, "macro_f1") for found in results],
         "best validation loss": [lowest(found) for found in curves],
         "peak, measured": [memory(found, "measured_bytes") for found in results],
         "peak, predicted": [memory(found, "predicted_bytes") for found in results],
@@ -47,8 +47,9 @@ def outcomes(views: Sequence[RunView], curves: Sequence[Traces]) -> dict[str, li
     return {name: values for name, values in rows.items() if set(values) != {MISSING}}
 
 
-def score(found: dict[str, Any], name: str) -> str:
-    return percent((found.get("evaluation") or {}).get(name))
+def judged(found: dict[str, Any], name: str, interval: str = "") -> str:
+    report = found.get("evaluation") or {}
+    return within(report.get(name), report.get(interval))
 
 
 def lowest(curves: Traces) -> str:

@@ -1,5 +1,6 @@
 """How the page writes numbers, times and foreign text. Every format of the page is here."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MISSING = "—"
@@ -28,6 +29,12 @@ def count(number: int) -> str:
 
 def percent(share: float | None) -> str:
     return MISSING if share is None else f"{100 * share:.1f} %"
+
+
+def within(share: float | None, interval: Sequence[float] | None) -> str:
+    """A score with its 95 % interval, where that is known: `61.4 % (53.0–69.3)`."""
+    said = percent(share)
+    return said if share is None or not interval else f"{said} ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})"
 
 
 def apart(counted: int, documented: int) -> str:

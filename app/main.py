@@ -4,10 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
+from app import login
+
 LOGO = str(Path(__file__).with_name("logo.svg"))
 
 st.set_page_config(page_title="Pivotline", page_icon=LOGO, layout="wide")
 st.logo(LOGO, size="small")
+login.require()
 page = st.navigation(
     [
         st.Page("views/overview.py", title="Overview", url_path="overview", default=True),

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.format import MISSING, percent, short, took, when
+from app.format import MISSING, short, took, when, within
 from flows.runview import RunView
 
 SHOWN = 8
@@ -109,6 +109,4 @@ def score(view: RunView) -> str:
     if not view.result:
         return MISSING
     judged = view.result["evaluation"]
-    interval = judged.get("interval")
-    said = percent(judged["balanced_accuracy"])
-    return f"{said} ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})" if interval else said
+    return within(judged["balanced_accuracy"], judged.get("interval"))

@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts
-from app.format import MISSING, count, percent, plain, short, size
+from app import scores
+from app.format import MISSING, count, percent, plain, short, size, within
 from flows.runview import RunView
 from model.kinds import title
 
@@ -15,6 +15,8 @@ RULES = {
     "prior": "drawn by frequency",
     "position": "from the position alone",
 }
+
+UNRECORDED = "trained, not recorded: MLflow did not take it; it is recorded once MLflow answers"
 
 
 def show(view: RunView) -> None:
@@ -28,21 +30,28 @@ def show(view: RunView) -> None:
 
 def score(judged: dict[str, Any]) -> None:
     st.markdown(f"**{answer(judged)}**")
-    rows = [("this run", judged[SCORE])]
-    rows += [(RULES.get(name, name), rule[SCORE]) for name, rule in judged["baselines"].items()]
-    drawn = [(name, 100 * share, percent(share)) for name, share in rows if share is not None]
+    known = [("this run", judged[SCORE], judged.get("interval"))]
+    known += [(RULES.get(name, name), rule[SCORE], None) for name, rule in judged["baselines"].items()]
+    drawn = [whisker(name, share, interval) for name, share, interval in known if share is not None]
     st.echarts_chart(
-        charts.dots(drawn, 100 / len(judged["actions"])),
-        height=60 + 32 * len(drawn),
+        scores.whiskers(drawn, 100 / len(judged["actions"])),
+        height=54 + 36 * len(drawn),
         key="scores",
-        alt="Balanced accuracy of this run beside simple rules and chance, in percent",
+        alt="Balanced accuracy of this run with its interval beside simple rules and chance, in percent",
     )
+
+
+def whisker(name: str, share: float, interval: list[float] | None) -> scores.Whisker:
+    low, high = interval or (share, share)
+    return name, 100 * share, 100 * low, 100 * high
 
 
 def answer(judged: dict[str, Any]) -> str:
     """The score in a sentence, beside the best rule it has to beat."""
     rules = [rule[SCORE] for rule in judged["baselines"].values() if rule[SCORE] is not None]
-    said = f"{percent(judged[SCORE])} balanced accuracy on {count(judged['samples'])} test samples"
+    said = (
+        f"{within(judged[SCORE], judged.get('interval'))} balanced accuracy on {count(judged['samples'])} test samples"
+    )
     return f"{said}; the best simple rule reaches {percent(max(rules))}" if rules else said
 
 
@@ -52,7 +61,7 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
     counts = ", ".join(f"{splits[name]} {name}" for name in ("train", "validation", "test"))
     named = "simulated" in samples["dataset"].lower()
     simulated = " (simulated)" if samples["simulated"] and not named else ""
-    aliases = " and ".join(registered["aliases"]) or "no alias"
+    aliases = " and ".join(registered["aliases"]) or "no alias" if registered else ""
     return {
         "Dataset": f"{samples['dataset']}{simulated}, version {short(samples['version'])}",
         "Samples": f"{count(samples['samples'])}: {counts}, {splits['purged']} purged",
@@ -60,7 +69,7 @@ def facts(found: dict[str, Any]) -> dict[str, str]:
         "Model": f"{title(train['kind'], train['preset'])}, {count(train['parameters'])} parameters",
         "Weights": f"{size(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}",
         "Checkpoint": checkpoint(train["checkpoint_bytes"]),
-        "Registered": f"{registered['name']} version {registered['version']}, {aliases}",
+        "Registered": f"{registered['name']} version {registered['version']}, {aliases}" if registered else UNRECORDED,
         "Device": f"{train['device']}: {train['device_reason']}",
         "Peak memory": peak_memory(train.get("memory") or {}),
     }

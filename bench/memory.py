@@ -4,9 +4,6 @@
 number is the sum of all allocations and frees that PyTorch's CPU allocator reported during the step.
 """
 
-import json
-import os
-import platform
 import time
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -15,8 +12,8 @@ from pathlib import Path
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from bench.claims import THREADS, Claim, finish
 from model.batches import take
-from model.device import cpu_capability
 from model.learner import Learner
 from model.ledger import ledger_of
 from model.plan import plan
@@ -57,7 +54,7 @@ def allocator_peak(recipe: TrainConfig, config: ModelConfig, batch: int) -> int:
     before = ledger_of(learner, *splits).peak_bytes
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         learner.update(take(splits[0], torch.arange(batch)), recipe.learning_rate, 1.0)
-    events = record.profiler.kineto_results.events()  # type: ignore[union-attr]
+    events = record.profiler.kineto_results.events()
     live = most = 0
     for event in sorted((e for e in events if e.name() == "[memory]"), key=lambda e: e.start_ns()):
         live += event.nbytes()
@@ -120,7 +117,7 @@ def saved(rows: list[Row]) -> dict[str, float]:
 
 
 def main() -> None:
-    torch.set_num_threads(2)
+    torch.set_num_threads(THREADS)
     print("preset batch  bars  prec  chkp predicted  measured  error %  floor  activ.    plan s     (MB)")
     rows = []
     for entry in GRID:
@@ -135,20 +132,35 @@ def main() -> None:
         "smallest_saving_of_activations": min(shares.values()),
         "longest_plan_s": max(row.plan_s for row in rows),
     }
-    print(json.dumps(summary, indent=1))
-    machine = {
-        "machine": platform.machine(),
-        "cpu": cpu_capability(),
-        "cores": os.cpu_count(),
-        "torch": torch.__version__,
-    }
-    found = {
-        "machine": machine,
-        **summary,
-        "saved": shares,
-        "rows": [asdict(row) for row in rows],
-    }
-    OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    finish(OUT, claims(summary), {**summary, "saved": shares, "rows": [asdict(row) for row in rows]})
+
+
+def claims(summary: dict[str, float]) -> list[Claim]:
+    """What the plan and checkpointing must hold."""
+    bf16 = "smaller in bf16 with few samples: the bf16 copies of the weights live through an update and are most of it"
+    return [
+        Claim(what="largest error of the memory plan", value=summary["largest_error"], unit="", goal="<= 0.03"),
+        Claim(
+            what="peak over its floor, with checkpointing, at most",
+            value=summary["largest_over_floor_with_checkpointing"],
+            unit="x",
+            goal="<= 1.25",
+        ),
+        Claim(
+            what="activations that checkpointing saves at 5 x 200",
+            value=summary["smallest_saving_at_5_x_200"],
+            unit="",
+            goal=">= 0.5",
+        ),
+        Claim(
+            what="activations that checkpointing saves, smallest of all",
+            value=summary["smallest_saving_of_activations"],
+            unit="",
+            goal=">= 0.5",
+            note=bf16,
+        ),
+        Claim(what="longest time of a plan", value=summary["longest_plan_s"], unit="s", goal="<= 10"),
+    ]
 
 
 if __name__ == "__main__":

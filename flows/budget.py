@@ -1,5 +1,7 @@
 """Room on the disk: a run that could not keep two checkpoints is refused before anything of it starts."""
 
+from pathlib import Path
+
 from flows import disk
 from flows.errors import ResourceError
 from flows.params import Params, model_config
@@ -8,6 +10,7 @@ from flows.project import Project
 
 CHECKPOINTS = 2  # the newest, and the one before it until the newest is whole
 SPARE_BYTES = 32 * 2**20  # records, curves and logs of a run, and SQLite's own room
+REMEDY = "nothing was started; `pivotline prune --dry-run` shows what could go"
 
 
 def check(project: Project, params: Params) -> None:
@@ -23,7 +26,22 @@ def check(project: Project, params: Params) -> None:
         raise ResourceError(f"{sentence(needed)}, and {used}; {REMEDY}, or raise the budget")
 
 
-REMEDY = "nothing was started; `pivotline prune --dry-run` shows what could go"
+def check_data(project: Project, folder: Path) -> None:
+    """Raises ResourceError when a data folder does not fit twice: in the run's folder, and in the dataset cache."""
+    if least_free(project) < twice(folder):
+        raise ResourceError(f"{folder} {room_for(project, folder)}; {REMEDY}")
+
+
+def room_for(project: Project, folder: Path) -> str:
+    return f"needs {told(twice(folder))} in the run and the cache, and {told(least_free(project))} are free"
+
+
+def twice(folder: Path) -> int:
+    return 2 * sum(info.st_size for _, info in disk.entries(folder))
+
+
+def least_free(project: Project) -> int:
+    return min(disk.free_at(project.state), disk.free_at(project.cache))
 
 
 def needed_bytes(params: Params) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows import output
-from flows.commands import again, data, model, predict, prune, registry
+from flows.commands import again, data, doctor, model, predict, prune, registry, sync
 from flows.commands.foreground import CANCELLED, carry_on
 from flows.errors import BAD_INPUT, classify
 from flows.project import Project, find_project
@@ -25,6 +25,8 @@ app.add_typer(model.app, name="model")
 app.command()(predict.predict)
 app.add_typer(registry.app, name="registry")
 app.command()(prune.prune)
+app.command()(sync.sync)
+app.command()(doctor.doctor)
 app.command()(again.resume)
 app.command()(again.retry)
 
@@ -52,11 +54,13 @@ def run(changes: Changes = None, data: Data = None, dataset_version: Version = N
     """Preprocess, train, evaluate, register and prune here and now, without any server."""
     from flows.reaper import reap
     from flows.runfile import new_run_id
+    from flows.sync import at_start
     from flows.workspace import create
 
     project, run_id = find_project(), new_run_id()
     say = output.quiet if as_json else output.line
     reap(project, say)
+    at_start(project, say)
     workspace = create(
         project, run_id, chosen(changes), data=data.resolve() if data else None, dataset_version=dataset_version
     )

@@ -10,8 +10,9 @@ from typing import Any
 
 from flows import attempt, cancellation, health, queue, runfile, runview
 from flows.curves import read_curves
+from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
-from flows.health import Service
+from flows.health import REMEDY, Service
 from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
 from flows.judgement import Judged, Judgement, judgement
 from flows.library import LibraryEntry, folder, library, use
@@ -25,8 +26,10 @@ from flows.workers import worker_service
 from flows.workspace import create
 
 __all__ = [
+    "REMEDY",
     "Accepted",
     "Disk",
+    "Finding",
     "Imported",
     "Judged",
     "Judgement",
@@ -37,6 +40,7 @@ __all__ = [
     "PruneItem",
     "PrunePlan",
     "Pruned",
+    "Report",
     "Service",
     "Upload",
     "VersionView",
@@ -46,6 +50,7 @@ __all__ = [
     "curves",
     "datasets",
     "disk",
+    "doctor",
     "earlier_champion",
     "folder",
     "judgement",
@@ -84,17 +89,19 @@ def trigger(
     dataset_version: str | None = None,
     key: str | None = None,
     data: Path | None = None,
+    fresh: bool = False,
 ) -> Accepted:
     """Freezes a run and puts it into the queue.
 
-    The same `key` (a run id from `new_key`) gives the same run, however often it is sent.
+    The same `key` (a run id from `new_key`) gives the same run, however often it is sent. A `fresh` run trains even
+    where the run cache knows the result, so that it shows whether the same comes of it.
 
     Raises ValueError for settings or data that cannot be used, ServiceDownError when Prefect or its worker is missing.
     """
     project = find_project()
     run_id = runfile.check_run_id(key or runfile.new_run_id())
     queue.check()
-    create(project, run_id, changes, data=data, dataset_version=dataset_version, door="queue")
+    create(project, run_id, changes, data=data, dataset_version=dataset_version, door="queue", fresh=fresh)
     return accepted(project, run_id)
 
 

@@ -69,8 +69,11 @@ def entries(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 def free_bytes(project: Project) -> int:
     """What the file system of the state folder has left for us."""
-    folder = next(path for path in (project.state, *project.state.parents) if path.exists())
-    return shutil.disk_usage(folder).free
+    return free_at(project.state)
+
+
+def free_at(path: Path) -> int:
+    return shutil.disk_usage(next(place for place in (path, *path.parents) if place.exists())).free
 
 
 def remove(path: Path) -> int:

@@ -3,10 +3,12 @@
 Reads what DVC 3 writes: `files/md5/ab/cdef…` is an object, one that ends in `.dir` lists a folder.
 """
 
+import hashlib
 import json
 import re
 import subprocess
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -45,6 +47,26 @@ def whole(cache: Path, digests: Iterable[str]) -> set[str]:
     """The digests with those of the files in the folders among them."""
     named = set(digests)
     return named | {file for digest in named if digest.endswith(".dir") for file, _ in listing(cache, digest)}
+
+
+def trouble(cache: Path, version: str) -> str:
+    """What of a folder's version is missing or damaged in the cache, file by file hashed; empty when nothing is."""
+    path = place(cache, version)
+    if not path.is_file():
+        return "its list of files is missing"
+    if md5(path) + ".dir" != version:
+        return "its list of files is damaged"
+    for digest, name in listing(cache, version):
+        if not place(cache, digest).is_file():
+            return f"{name} is missing"
+        if md5(place(cache, digest)) != digest:
+            return f"{name} is damaged"
+    return ""
+
+
+def md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
 
 
 def is_dataset(cache: Path, digest: str) -> bool:

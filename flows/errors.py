@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from flows import owner
 BAD_INPUT, RESOURCES, SERVICE_DOWN, INTERNAL = 2, 3, 4, 5
 TERMINATED = 143  # as shells count a SIGTERM: 128 and the signal
 REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
-RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE}
+RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE, errno.EFBIG}
 
 
 class ServiceDownError(Exception):
@@ -63,15 +64,23 @@ def classify(error: BaseException) -> Report:
     if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError):
         return Report(code=BAD_INPUT, message=f"{error.filename}: {(error.strerror or 'not found').lower()}")
     if isinstance(error, OSError) and error.errno in RESOURCE_ERRNOS:
-        return Report(
-            code=RESOURCES,
-            message=f"{error.strerror} at {error.filename or 'the state folder'}; earlier files were kept",
-        )
+        return Report(code=RESOURCES, message=refused(error))
     if isinstance(error, OSError):
         return Report(code=RESOURCES, message=f"{error.filename or 'a file'}: {error.strerror or error}")
     if isinstance(error, ValueError):
         return Report(code=BAD_INPUT, message=str(error))
     return Report(code=INTERNAL, message=f"internal error: {type(error).__name__}: {error}")
+
+
+def refused(error: OSError) -> str:
+    """What the machine refused, with the needed bytes where they are known and those that are free."""
+    place = error.filename or os.environ.get("PIVOTLINE_STATE") or "the state folder"
+    told = list(getattr(error, "__notes__", ()))
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        there = next((path for path in (Path(place), *Path(place).parents) if path.exists()), Path.cwd())
+        told.append(f"{shutil.disk_usage(there).free:,} bytes free")
+    said = f"{error.strerror} at {place}" + (f" ({', '.join(told)})" if told else "")
+    return f"{said}; earlier files were kept, `pivotline prune` frees room"
 
 
 def stage_main(body: Callable[[], None]) -> None:

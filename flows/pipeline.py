@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow, get_run_logger, task
 from prefect.client.orchestration import get_client
@@ -14,15 +14,18 @@ from flows.attempt import renew
 from flows.errors import CancelledError
 from flows.patrol import Patrol
 from flows.project import find_project
-from flows.run import Outcome, Say, execute
+from flows.sync import follow
 from flows.workspace import create
+
+if TYPE_CHECKING:
+    from flows.run import Outcome, Say
 
 FLOW, DEPLOYMENT = "pivotline", "local"
 POLL_S = "2"
 END_S = 20.0  # for a run to save and write down its end once its worker is gone
 
 
-def as_task(name: str, body: Callable[[Say], Outcome]) -> Outcome:
+def as_task(name: str, body: "Callable[[Say], Outcome]") -> "Outcome":
     """One step as a Prefect task; a stage restored from the cache ends in the state `Cached`."""
     outcome: Outcome = {}
 
@@ -45,6 +48,8 @@ def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | Non
     gets one now, with `changes` (section -> key -> value) on top of `params.yaml`. A run that ended early goes on: so
     Prefect's own retry works.
     """
+    from flows.run import execute  # hundreds of MB of libraries, which the process that only serves can do without
+
     owner.watch(END_S)
     project = find_project()
     if run_id is None:
@@ -53,10 +58,10 @@ def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | Non
     if (runfile.read(workspace) or {}).get("state") in ("failed", "crashed"):
         renew(project, run_id, resume=True, door="queue")
     try:
-        execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
+        result = execute(project, workspace, as_task, get_run_logger().info, flow_run_id=str(flow_run.id))
     except CancelledError as error:
         return Cancelled(message=str(error))
-    return None
+    return None if result["recorded"] else Completed(message="trained, not recorded: MLflow did not take it")
 
 
 def adopt() -> str:
@@ -73,6 +78,7 @@ def serve() -> None:
     os.environ.setdefault("PREFECT_RUNNER_POLL_FREQUENCY", POLL_S)
     patrol = Patrol(find_project(), output.line)
     patrol.start()
+    follow(find_project(), output.line)
     try:
         pipeline.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=False, print_starting_message=False)
     finally:

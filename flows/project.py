@@ -26,8 +26,11 @@ class Project:
 
     @property
     def cache(self) -> Path:
-        """The DVC cache that the user's checkout and every run workspace share."""
-        return self.root / ".dvc" / "cache"
+        """The DVC cache that run workspaces share, the checkout's unless `PIVOTLINE_CACHE` names another.
+
+        Containers have one beside the state, where it can be linked to: the checkout is another file system there.
+        """
+        return Path(os.environ.get("PIVOTLINE_CACHE") or self.root / ".dvc" / "cache")
 
     def workspace(self, run_id: str) -> Path:
         return self.runs / run_id

@@ -121,9 +121,16 @@ def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, stat
         if not why and recent(path) and fault(path):
             why = "not whole, and it may be in the making"
         yield verdict(path, f"checkpoint {step}", not why, why or "neither best nor last", run_id)
-        state_file = path / OPTIMIZER
-        if state == "done" and path in best and path not in newest and state_file.is_file():
-            yield verdict(state_file, f"optimiser state of checkpoint {step}", True, "training does not go on", run_id)
+    if state == "done":  # last, since dropping it writes a manifest, and a full disk has room for that by then
+        yield from of_optimizers(steps, run_id, [path for path in best if path not in newest])
+
+
+def of_optimizers(steps: list[tuple[int, Path]], run_id: str, paths: Collection[Path]) -> Iterator[Verdict]:
+    """The optimiser states in checkpoints that stay as models alone."""
+    for step, path in steps:
+        if path in paths and (path / OPTIMIZER).is_file():
+            name = f"optimiser state of checkpoint {step}"
+            yield verdict(path / OPTIMIZER, name, True, "training does not go on", run_id)
 
 
 def first(steps: Iterable[tuple[int, Path]], count: int) -> list[Path]:

@@ -16,7 +16,7 @@ from flows import disk, logged, protection, registry
 from flows.aliases import lock
 from flows.project import Project
 from flows.protection import Verdict
-from flows.tracking import experiment_id
+from flows.tracking import OUTAGE, experiment_id, first_line
 from flows.versionview import DATASET_TAG
 
 
@@ -25,8 +25,9 @@ def verdicts(project: Project, tracking: MlflowClient) -> Iterator[Verdict]:
     needed = registry.references(tracking)
     for model in logged.models_of(tracking):
         yield protection.of_model(project, model, needed)
+    registered = {entry.run_id for entry in registry.all_versions(tracking)}
     for run in runs(tracking, ViewType.DELETED_ONLY):
-        if size(run.info.artifact_uri):
+        if run.info.run_id not in registered and size(run.info.artifact_uri):
             yield protection.verdict(
                 place(run.info.artifact_uri), f"files of run {run.info.run_id}", True, "the run was deleted in MLflow"
             )
@@ -45,13 +46,22 @@ def runs(tracking: MlflowClient, view: int) -> Iterator[Run]:
 def trained_on(tracking: MlflowClient) -> set[str]:
     """Dataset versions that runs and registered versions name; those of deleted runs too."""
     found = {run.data.tags.get(DATASET_TAG, "") for run in runs(tracking, ViewType.ALL)}
-    for model in registry.every_model(tracking):
-        found |= {entry.tags.get(DATASET_TAG, "") for entry in registry.every_version(tracking, model.name)}
+    found |= {entry.tags.get(DATASET_TAG, "") for entry in registry.all_versions(tracking)}
     return found - {""}
 
 
 def remove(project: Project, tracking: MlflowClient, item: Verdict) -> int | None:
-    """Takes one thing away under the registry's lock; bytes freed, None when it may not go any more."""
+    """Takes one thing away under the registry's lock; bytes freed, None when it may not go any more.
+
+    Raises OSError when MLflow refuses.
+    """
+    try:
+        return take(project, tracking, item)
+    except OUTAGE as error:
+        raise OSError(first_line(error)) from error
+
+
+def take(project: Project, tracking: MlflowClient, item: Verdict) -> int | None:
     with lock(project):
         still = next((entry for entry in verdicts(project, tracking) if entry.name == item.name), None)
         if still is None or not still.goes:

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from flows.curves import cut, read_curve
-from model.checkpoint import Checkpoint, list_faults, state_of
+from model.checkpoint import Checkpoint, list_complete, list_faults, state_of
+from model.progress import differences
 from model.resume import usable
 from model.training import Training
 
@@ -17,8 +18,8 @@ def starting_point(training: Training, journal: Path) -> Path | None:
         cut(journal, 0, 0)
         return None
     steps = [int(row["step"]) for row in read_curve(journal / "train.csv")]
-    for fault in list_faults(training.checkpoints):
-        print(f"note: damaged checkpoint passed over: {fault}", flush=True)
+    for fault in [*list_faults(training.checkpoints), *foreign(training)]:
+        print(f"note: checkpoint passed over: {fault}", flush=True)
     point = next((entry for entry in usable(training.checkpoints, training.origin) if covered(entry, steps)), None)
     cut(journal, point.step if point else 0, judged(point) if point else 0)
     print(said(point, max(steps, default=0)), flush=True)
@@ -28,6 +29,15 @@ def starting_point(training: Training, journal: Path) -> Path | None:
 def covered(point: Checkpoint, steps: list[int]) -> bool:
     """Whether the journal has every update up to the checkpoint; else the finished curves would have a hole."""
     return steps[: point.step] == list(range(1, point.step + 1))
+
+
+def foreign(training: Training) -> list[str]:
+    """One sentence for each complete checkpoint that belongs to a run with other settings or samples."""
+    found = [
+        (entry, differences(state_of(entry.path)["origin"], training.origin))
+        for entry in list_complete(training.checkpoints)
+    ]
+    return [f"{entry.path}: {'; '.join(why)}" for entry, why in found if why]
 
 
 def judged(point: Checkpoint) -> int:

@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from flows import owner, runfile, summary
-from flows.errors import CancelledError, ServiceDownError, StageKilledError, classify
+from flows.burial import OFFER
+from flows.errors import CancelledError, StageKilledError, classify
 from flows.keeper import Keeper, holding
 from flows.params import load_params
+from flows.patience import while_answering
 from flows.progress import duration, size_text
 from flows.project import Project
 from flows.prune import prune_run
+from flows.recorder import Recorder
 from flows.registry import register
 from flows.stages import STAGES, run_stage
-from flows.tracking import OUTAGE, Recorder
+from flows.tracking import OUTAGE, first_line, tracking_uri
+from flows.workspace import ready
 
 Say = Callable[[str], None]
 Outcome = dict[str, Any]
@@ -53,7 +57,9 @@ def execute(project: Project, workspace: Path, step: Step, say: Say, **facts: An
                 if state == "cancelled" and isinstance(error, Exception):
                     raise CancelledError(f"run {workspace.name} was cancelled") from error
                 raise
-            runfile.update(workspace, state="done", ended_at=runfile.now(), result=result)
+            detail = (runfile.read(workspace) or {})["stages"]["register"].get("detail")
+            recorded = {"recorded": result["recorded"], "message": None if result["recorded"] else detail}
+            runfile.update(workspace, state="done", ended_at=runfile.now(), result=result, **recorded)
             keeper.reason = "done"
             return result
 
@@ -69,6 +75,7 @@ def steps(
             raise CancelledError(f"run {workspace.name} was cancelled")
         return tracked(workspace, step, name, body)
 
+    ready(workspace)
     for stage in STAGES:
         go(stage, partial(stage_outcome, project, workspace, record, keeper, stage))
     recorder.finish("FINISHED", summary.scores(workspace), summary.lineage(workspace))
@@ -95,6 +102,7 @@ def begin(project: Project, workspace: Path, facts: dict[str, Any]) -> dict[str,
             ended_at=None,
             started_ms=record.get("started_ms") or int(started.timestamp() * 1000),
             message=None,
+            recorded=False,
             **facts,
         )
 
@@ -116,7 +124,8 @@ def stage_outcome(
     project: Project, workspace: Path, record: dict[str, Any], keeper: Keeper, stage: str, say: Say
 ) -> Outcome:
     resume = bool(record.get("resume"))
-    result = run_stage(project, workspace, stage, say, resume=resume, started=keeper.started)
+    fresh = bool(record.get("fresh")) and stage == "train"
+    result = run_stage(project, workspace, stage, say, resume=resume, fresh=fresh, started=keeper.started)
     took = (
         f"restored from the cache in {result.elapsed_s:.1f} s"
         if result.cached
@@ -130,19 +139,23 @@ def register_outcome(
     project: Project, recorder: Recorder, workspace: Path, record: dict[str, Any], say: Say
 ) -> Outcome:
     """Registers the trained model, or says that it waits: a run whose record is down has trained all the same."""
-    if recorder.offline or recorder.tracking is None or recorder.mlflow_run_id is None:
-        raise ServiceDownError(unrecorded(workspace, recorder.offline or "it never answered"))
+    mlflow_run_id, reason = recorder.mlflow_run_id, recorder.offline
+    if mlflow_run_id is None or reason is not None:
+        return waiting(say, reason or "it never answered")
+    work = partial(register, project, recorder.tracking, mlflow_run_id, workspace, record)
     try:
-        done = register(project, recorder.tracking, recorder.mlflow_run_id, workspace, record)
+        done = while_answering(tracking_uri(project), work)
     except OUTAGE as error:
-        raise ServiceDownError(unrecorded(workspace, str(error).splitlines()[0])) from error
+        return waiting(say, first_line(error))
     say(f"{done.name} version {done.version}, alias {' and '.join(done.aliases)}: {done.champion}")
-    return {"state": "done", "mlflow_run_id": recorder.mlflow_run_id, **asdict(done)}
+    return {"state": "done", "mlflow_run_id": mlflow_run_id, **asdict(done)}
 
 
-def unrecorded(workspace: Path, reason: str) -> str:
-    kept = f"model and curves are kept in {workspace}"
-    return f"trained, not registered: MLflow did not take the model ({reason}); {kept}; run again once it does"
+def waiting(say: Say, reason: str) -> Outcome:
+    """The outcome of a registration that MLflow did not take; `pivotline sync` makes up for it."""
+    said = f"trained, not recorded: MLflow did not take it ({reason})"
+    say(f"{said}; `pivotline sync` records it once MLflow answers")
+    return {"state": "waiting", "detail": said}
 
 
 def prune_outcome(project: Project, workspace: Path, say: Say) -> Outcome:
@@ -159,6 +172,7 @@ def end_early(workspace: Path, recorder: Recorder, error: BaseException) -> str:
     state, message = ended_as(workspace, error)
     runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
     recorder.finish("KILLED" if state == "cancelled" else "FAILED", {}, [])
+    runfile.update(workspace, recorded=recorder.offline is None)
     return state
 
 
@@ -166,7 +180,7 @@ def ended_as(workspace: Path, error: BaseException) -> tuple[str, str]:
     if (runfile.read(workspace) or {}).get("cancel_asked_at"):
         return "cancelled", "cancelled"
     if owner.is_gone():
-        return "crashed", "the worker that ran it ended"
+        return "crashed", f"the worker that ran it ended; {OFFER}"
     if isinstance(error, StageKilledError):
         return "crashed", str(error)
     return ("failed", classify(error).message) if isinstance(error, Exception) else ("cancelled", "cancelled")

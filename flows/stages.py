@@ -54,9 +54,12 @@ def run_stage(
     say: Callable[[str], None],
     *,
     resume: bool = False,
+    fresh: bool = False,
     started: Callable[[int], None] = lambda pid: None,
 ) -> StageResult:
     """Reproduces one stage in `workspace` and hands each line it prints to `say`, its group's number to `started`.
+
+    A `fresh` one is run again even where the run cache knows its result.
 
     Raises StageError with the stage's own sentence, StageKilledError when it was killed. Any other exception, a cancel
     included, ends the process group first.
@@ -68,7 +71,7 @@ def run_stage(
     unlock(workspace)
     told = {REPORT_VARIABLE: str(report), owner.VARIABLE: owner.name(), RESUME_VARIABLE: "1" if resume else "0"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "dvc", "repro", "--single-item", stage],
+        [sys.executable, "-m", "dvc", "repro", "--single-item", *(["--force"] if fresh else []), stage],
         cwd=workspace,
         env=environment(project) | told,
         start_new_session=True,

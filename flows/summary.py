@@ -21,6 +21,7 @@ RULES = {
     "position": "from the position alone",
 }
 POLICIES = {"dqn": "the DQN", "random": "chance", "hold": "never trading"}
+VERSION = ("name", "version", "aliases", "champion")
 REPORTS = {"samples": "samples.json", "train": "train.json", "evaluation": "evaluation.json"}
 
 
@@ -60,8 +61,9 @@ def result(workspace: Path, registered: dict[str, Any]) -> dict[str, Any]:
         **{name: read(workspace, name) for name in REPORTS},
         "weights_sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
         "weights_bytes": weights.stat().st_size,
-        "registered": {name: registered[name] for name in ("name", "version", "aliases", "champion")},
-        "mlflow_run_id": registered["mlflow_run_id"],
+        "registered": {name: registered[name] for name in VERSION} if "version" in registered else None,
+        "mlflow_run_id": registered.get("mlflow_run_id"),
+        "recorded": "version" in registered,
     }
 
 
@@ -119,8 +121,7 @@ def peak_memory(memory: dict[str, Any]) -> str:
 
 
 def score_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    judged, registered = found["evaluation"], found["registered"]
-    aliases = " and ".join(registered["aliases"])
+    judged = found["evaluation"]
     beside = [
         ("Baseline", f"{percent(rule[SCORE]):>7} {RULES.get(name, name)}") for name, rule in judged["baselines"].items()
     ]
@@ -128,8 +129,15 @@ def score_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Score", f"{percent(judged[SCORE]):>7} balanced accuracy on {judged['samples']} test samples"),
         *beside,
         *episode_rows(judged.get("episodes", {})),
-        ("Registered", f"{registered['name']} version {registered['version']} as {aliases}: {registered['champion']}"),
+        ("Registered", registered_words(found["registered"])),
     ]
+
+
+def registered_words(registered: dict[str, Any] | None) -> str:
+    if registered is None:
+        return "not yet: MLflow did not take it; `pivotline sync` registers it once MLflow answers"
+    aliases = " and ".join(registered["aliases"])
+    return f"{registered['name']} version {registered['version']} as {aliases}: {registered['champion']}"
 
 
 def episode_rows(episodes: dict[str, Any]) -> list[tuple[str, str]]:

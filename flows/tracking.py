@@ -1,31 +1,30 @@
-"""The record of a run in MLflow: params, curves, scores and lineage.
+"""The way to MLflow: its server or its file, the experiment, and the record of one run in it.
 
-MLflow being down costs the record, never the run.
+Whether a server answers at all is asked first and with a short limit: its client waits half a minute for a dead one.
 """
 
 import logging
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
 
 import mlflow
 from filelock import FileLock
-from mlflow.entities import Metric, Param, Run
+from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
+from sqlalchemy.exc import SQLAlchemyError
 
-from flows.curves import read_curves
 from flows.project import Project
-from flows.versionview import DATASET_TAG, RUN_TAG
+from flows.versionview import RUN_TAG
 
 EXPERIMENT = "pivotline"
-BATCH = 1000  # metrics a call, the most that MLflow takes
 REASON_TAG = "pivotline.reason"
-EVERY_S = 2.0
-FLUSH_S = 10.0  # the longest a finished run waits for its last points
+ANSWER_S = 2.0  # the longest a server that lives takes to say so
+PROBE = "api/2.0/mlflow/experiments/get-by-name?experiment_name="  # reads its database, unlike /health
 QUIET = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
@@ -33,7 +32,7 @@ QUIET = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
-OUTAGE = (MlflowException, OSError)
+OUTAGE = (MlflowException, SQLAlchemyError, OSError)  # a full disk comes as any of them
 
 
 def tracking_uri(project: Project) -> str:
@@ -42,20 +41,57 @@ def tracking_uri(project: Project) -> str:
 
 
 def client(project: Project) -> MlflowClient:
-    """A client of the record, whose database and experiment exist; raises MlflowException when it cannot be reached."""
+    """A client of the record, whose database and experiment exist; raises one of OUTAGE when it cannot be reached."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     for name in ("mlflow", "mlflow.store.db.utils", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = tracking_uri(project)
+    if not answers(uri):
+        raise ConnectionError(f"MLflow does not answer at {uri}")
     project.make_state()
-    with FileLock(project.locks / "mlflow.lock"):  # two first opens at once break the SQLite file for good
+    # two first opens at once break the SQLite file for good; a server needs no lock, and a slow one must hold none
+    with nullcontext() if uri.startswith("http") else FileLock(project.locks / "mlflow.lock"):
+        make_database(uri)
         mlflow.set_tracking_uri(uri)
         mlflow.set_registry_uri(uri)
         found = MlflowClient(tracking_uri=uri, registry_uri=uri)
         if found.get_experiment_by_name(EXPERIMENT) is None:
-            found.create_experiment(EXPERIMENT, artifact_location=artifact_location(project, uri))
+            create_experiment(found, artifact_location(project, uri))
     return found
+
+
+def answers(uri: str) -> bool:
+    """Whether a server answers within `ANSWER_S`, its database included; a file always does."""
+    if not uri.startswith("http"):
+        return True
+    try:
+        with urlopen(f"{uri.rstrip('/')}/{PROBE}{EXPERIMENT}", timeout=ANSWER_S):
+            return True
+    except HTTPError as error:
+        return error.code < 500
+    except (URLError, OSError, ValueError):
+        return False
+
+
+def create_experiment(tracking: MlflowClient, location: str | None) -> None:
+    try:
+        tracking.create_experiment(EXPERIMENT, artifact_location=location)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":  # another process was first
+            raise
+
+
+def make_database(uri: str) -> None:
+    """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good."""
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not uri.startswith("sqlite:///") or path.exists():
+        return
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    made = SqlAlchemyStore(f"sqlite:///{part}", (path.parent / "mlartifacts").as_uri())
+    made.engine.dispose()
+    part.replace(path)
 
 
 def artifact_location(project: Project, uri: str) -> str | None:
@@ -91,97 +127,5 @@ def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
     return True
 
 
-class Recorder:
-    """Copies one run into MLflow while it trains. After a failure it says so once and `offline` holds the reason."""
-
-    def __init__(self, project: Project, workspace: Path, record: dict[str, Any], say: Callable[[str], None]) -> None:
-        self.workspace, self.record, self.say = workspace, record, say
-        self.offline: str | None = None
-        self.mlflow_run_id: str | None = None
-        self.tracking: MlflowClient | None = None
-        self._sent: dict[str, int] = {}
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._follow, args=(project,), name="mlflow-curves", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def finish(self, status: str, scores: dict[str, float], artifacts: list[Path]) -> None:
-        """Sends what is left within `FLUSH_S` seconds and ends the MLflow run as `status`."""
-        self._stop.set()
-        self._thread.join(FLUSH_S)
-        if self._thread.is_alive():
-            self._fail("it did not answer in time")
-        if self.tracking is None or self.mlflow_run_id is None or self.offline:
-            return
-        with self._outages():
-            self._send_curves()
-            for name, value in scores.items():
-                self.tracking.log_metric(self.mlflow_run_id, name, value)
-            for path in artifacts:
-                if path.exists():
-                    self.tracking.log_artifact(self.mlflow_run_id, str(path), "lineage")
-            self.tracking.set_terminated(self.mlflow_run_id, status)
-
-    def _follow(self, project: Project) -> None:
-        with self._outages():
-            self.tracking = client(project)
-            self.mlflow_run_id = self._open_run(self.tracking)
-        while not self._stop.wait(EVERY_S) and not self.offline:
-            with self._outages():
-                self._send_curves()
-
-    def _open_run(self, tracking: MlflowClient) -> str:
-        run_id = self.record["run_id"]
-        run = find_run(tracking, run_id)
-        if run is None:
-            tags = {RUN_TAG: run_id, DATASET_TAG: self.record["dataset_version"]}
-            run = tracking.create_run(experiment_id(tracking), run_name=run_id, tags=tags)
-            tracking.log_batch(run.info.run_id, params=list(flat_params(self.record["params"])))
-        else:
-            tracking.update_run(run.info.run_id, status="RUNNING")
-        return str(run.info.run_id)
-
-    def _send_curves(self) -> None:
-        assert self.tracking is not None
-        assert self.mlflow_run_id is not None
-        for split, rows in read_curves(self.workspace).items():
-            metrics = [
-                metric for row in rows[self._sent.get(split, 0) :] for metric in as_metrics(split, row, self.record)
-            ]
-            for start in range(0, len(metrics), BATCH):
-                self.tracking.log_batch(self.mlflow_run_id, metrics=metrics[start : start + BATCH])
-            self._sent[split] = len(rows)
-
-    @contextmanager
-    def _outages(self) -> Iterator[None]:
-        try:
-            yield
-        except OUTAGE as error:
-            self._fail(first_line(error))
-
-    def _fail(self, reason: str) -> None:
-        if self.offline is None:
-            self.offline = reason
-            self.say(
-                f"MLflow does not take the record ({reason}); training goes on and curves are kept in {self.workspace}"
-            )
-
-
 def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-
-
-def flat_params(sections: dict[str, dict[str, Any]]) -> Iterator[Param]:
-    for section, values in sections.items():
-        for key, value in values.items():
-            yield Param(f"{section}.{key}", str(value))
-
-
-def as_metrics(split: str, row: dict[str, str], record: dict[str, Any]) -> Iterator[Metric]:
-    """One curve row as metrics `split/name` at its update; an empty field is a value that could not be computed."""
-    step = int(row["step"])
-    stamp = int(record["started_ms"] + 1000 * float(row.get("elapsed_s") or 0))
-    for name, text in row.items():
-        if name not in ("split", "step", "elapsed_s") and text:
-            yield Metric(f"{split}/{name}", float(text), stamp, step)

@@ -11,26 +11,21 @@ from dataset.samples import load_samples
 from flows.curves import JOURNAL, CurveWriter, publish
 from flows.device_lock import device_lock
 from flows.errors import stage_main
+from flows.forecast import before, forecast, memory
 from flows.params import Params, load_params, model_config
-from flows.progress import duration, size_text
+from flows.progress import duration
 from flows.reports import write_report
 from flows.resumption import starting_point
 from flows.stop import Stop
-from model.batches import SPLITS, auto_size
 from model.checkpoint import latest
-from model.device import choose
-from model.dqn_plan import plan_dqn
-from model.dqn_presets import DqnConfig
 from model.dqn_training import DqnTraining
 from model.kinds import NetworkConfig
 from model.learner import DivergedError
-from model.plan import Plan, plan
+from model.plan import Plan
 from model.presets import fitted
-from model.shortage import remedy, there
 from model.size import size
 from model.trainer import FitResult, run
 from model.training import Training
-from model.verdict import FITS, word
 from model.weights import save_model
 
 OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
@@ -45,7 +40,7 @@ def main() -> None:
     params = load_params(Path("params.yaml"))
     samples = load_samples(OUT / "samples.npz")
     config = fitted(model_config(params), samples)
-    planned = memory_plan(params, config, samples)
+    planned = forecast(params, config, samples, JOURNAL)
     print(before(params, planned), flush=True)
     with device_lock():
         training = training_of(params, config, samples)
@@ -81,41 +76,6 @@ def training_of(params: Params, config: NetworkConfig, samples: dict[str, np.nda
         return Training(params.train, config, samples, CHECKPOINTS)
     episodes = load_samples(OUT / "episodes.npz")
     return DqnTraining(params.train, config, samples, CHECKPOINTS, episodes, params.dqn)
-
-
-def batch_size(params: Params, samples: dict[str, np.ndarray]) -> int:
-    wanted = params.train.batch_size
-    return auto_size(count(samples, "train")) if isinstance(wanted, str) else wanted
-
-
-def count(samples: dict[str, np.ndarray], split: str) -> int:
-    return int((samples["split"] == SPLITS[split]).sum())
-
-
-def memory_plan(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray]) -> Plan:
-    """What the run will need, worked out before it begins; its random numbers are not touched."""
-    counts, train = (count(samples, "train"), count(samples, "validation")), params.train
-    if isinstance(config, DqnConfig):
-        return plan_dqn(train, config, params.dqn, load_samples(OUT / "episodes.npz"), counts)
-    batch = min(batch_size(params, samples), counts[0])
-    return plan(config, batch, config.seq_len, train.precision, train.checkpointing, samples=counts)
-
-
-def before(params: Params, planned: Plan) -> str:
-    """What is predicted, and whether the device has it; a run that does not fit is tried all the same."""
-    device = choose(params.train.device)
-    total = there(device)[1]
-    judged = word(planned, total)
-    said = f"memory: {size_text(planned.predicted_bytes)} predicted at the peak, {judged} on {device.kind}"
-    return said if judged == FITS else f"{said} with {size_text(total)}; {remedy(params.train)}"
-
-
-def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:
-    """Predicted beside measured bytes, and by which share the prediction was off."""
-    found = {"predicted_bytes": planned.predicted_bytes, **measured}
-    if measured.get("measured_bytes"):
-        found["error"] = round(planned.predicted_bytes / measured["measured_bytes"] - 1, 4)
-    return found
 
 
 def logger(curves: CurveWriter, an_epoch: int, params: Params) -> Callable[[dict[str, Any]], None]:

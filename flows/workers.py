@@ -2,7 +2,7 @@
 
 import time
 
-from flows.health import Service
+from flows.health import Service, prefect_url
 from flows.ledger import Ledger, LedgerError, Worker
 from flows.process import boot_id
 from flows.project import Project
@@ -15,11 +15,13 @@ def worker_service(project: Project) -> Service:
     try:
         workers = Ledger(project).workers()
     except LedgerError as error:
-        return Service(name="Worker", url="", up=False, detail=f"is not known: {error}")
+        return Service(name="Worker", url=prefect_url(), up=False, detail=f"is not known: {error}")
     serving = next((worker for worker in workers if is_up(worker)), None)
     if serving is None:
-        return Service(name="Worker", url="", up=False, detail="is missing: no process serves the queue")
-    return Service(name="Worker", url="", up=True, detail=f"serves the queue as process {serving.process.pid}")
+        return Service(name="Worker", url=prefect_url(), up=False, detail="is missing: no process serves the queue")
+    return Service(
+        name="Worker", url=prefect_url(), up=True, detail=f"serves the queue as process {serving.process.pid}"
+    )
 
 
 def is_up(worker: Worker) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from dataset.versions import tracked_version, version
-from flows import budget, runfile
+from flows import budget, dvccache, runfile
+from flows.errors import ResourceError
 from flows.params import Params, as_dict, change, load_params, write_params
 from flows.project import Project
 from flows.stages import STAGES, environment
@@ -21,6 +22,7 @@ DVC_CONFIG = """[core]
     dir = {cache}
     type = "reflink,hardlink,symlink,copy"
 """
+BRING = "delete what is damaged, then `dvc fetch` or `dvc pull data` may bring it back"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
@@ -31,10 +33,12 @@ def create(
     data: Path | None = None,
     dataset_version: str | None = None,
     door: str = "here",
+    fresh: bool = False,
 ) -> Path:
     """The workspace of `run_id`: made once, however often it is asked for.
 
-    `door` is where it is to run: `here`, in the asking process, or in the `queue`.
+    `door` is where it is to run: `here`, in the asking process, or in the `queue`. A `fresh` one trains even where the
+    run cache knows the result.
 
     `changes` go on top of `params.yaml`; `data` is a data folder (the project's `data/` when None) or `dataset_version`
     one that an earlier run used. Raises ValueError for settings or a dataset that cannot be used, and leaves nothing
@@ -52,7 +56,7 @@ def create(
         except BaseException:
             shutil.rmtree(workspace, ignore_errors=True)
             raise
-        runfile.write(workspace, first_record(run_id, params, workspace, door))
+        runfile.write(workspace, first_record(run_id, params, workspace, door) | ({"fresh": True} if fresh else {}))
     return workspace
 
 
@@ -103,17 +107,32 @@ def freeze_data(project: Project, workspace: Path, data: Path | None, dataset_ve
     pointer = pointer_of(project, dataset_version) if dataset_version else current_pointer(project, data)
     if pointer:
         shutil.copyfile(pointer, workspace / "data.dvc")
-        if dvc(project, workspace, "checkout", "data.dvc"):
+        wanted = tracked_version(pointer)
+        trouble = dvccache.trouble(project.cache, wanted)  # DVC takes a read-only object at its word
+        if not trouble and dvc(project, workspace, "checkout", "data.dvc"):
             return
-        if dataset_version:
-            raise ValueError(
-                f"dataset version {dataset_version}: its files are not in the cache; `dvc pull data` may bring them"
-            )
+        if dataset_version or "damaged" in trouble:
+            raise ValueError(f"dataset version {wanted}: {trouble or 'not whole'} in the cache; {BRING}")
         (workspace / "data.dvc").unlink()
     folder = data or project.root / "data"
+    budget.check_data(project, folder)
     shutil.copytree(folder, workspace / "data", dirs_exist_ok=True)
     if not dvc(project, workspace, "add", "data"):
-        raise OSError(f"{folder}: could not be put into the dataset cache {project.cache}")
+        raise ResourceError(f"{folder} could not be put into the dataset cache: {budget.room_for(project, folder)}")
+
+
+def ready(workspace: Path) -> None:
+    """Before an attempt: the data is what was frozen, and no lock of an earlier attempt's DVC is left.
+
+    Nobody but the process that runs the run works in its folder. Raises ValueError for data that has changed.
+    """
+    (workspace / ".dvc" / "tmp" / "rwlock").unlink(missing_ok=True)
+    frozen = tracked_version(workspace / "data.dvc")
+    if (now := version(workspace / "data")) != frozen:
+        raise ValueError(
+            f"{workspace / 'data'} is dataset version {now[:12]}, expected {frozen[:12]} as the run was asked for: its "
+            "files or the cache they are shared with were changed; `dvc fetch` and a new run may bring them back"
+        )
 
 
 def current_pointer(project: Project, data: Path | None) -> Path | None:

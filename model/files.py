@@ -5,11 +5,19 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> None:
-    """A new file whose content is on the disk when this returns."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    """A new file whose content is on the disk when this returns.
+
+    Raises OSError naming the file, with the bytes it needs as a note, where the disk refuses.
+    """
+    try:
+        with path.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        error.add_note(f"{len(content):,} bytes needed")
+        raise
 
 
 def make_folder(path: Path) -> None:

@@ -29,9 +29,9 @@ class Server:
         self.views = [run_view(4, "running"), twin(3, "cd"), done_view(2), run_view(1, "failed")]
         self.asked: dict[str, tuple[Any, Any]] = {}
 
-    def start(self, changes: dict[str, Any], version: str | None, key: str) -> Accepted:
+    def reproduce(self, view: RunView, key: str) -> Accepted:
         if key not in self.asked:
-            self.asked[key] = (changes, version)
+            self.asked[key] = (view.params, view.dataset_version)
             self.views.insert(0, run_view(9, "queued", run_id=key, place=1))
         return Accepted(run_id=key, flow_run_id="f", place=1)
 
@@ -50,7 +50,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setattr(backend, "runs", lambda: found.views)
     monkeypatch.setattr(backend, "services", lambda: [service()])
     monkeypatch.setattr(backend, "curves", lambda run_id: ROWS)
-    monkeypatch.setattr(backend, "start", found.start)
+    monkeypatch.setattr(backend, "reproduce", found.reproduce)
     return found
 
 
@@ -126,8 +126,17 @@ def test_twins_are_told_whether_their_weights_are_equal(digits: str, states: str
 
 
 def test_runs_with_other_settings_are_no_twins() -> None:
+    view = done_view(1)
     other = replace(done_view(2), dataset_version="f" * 32)
-    assert not reproduction.twins([done_view(1), other])
+    assert not reproduction.twins([view, other])
+    seeded = replace(done_view(2), params=view.params | {"train": view.params["train"] | {"seed": 8}})
+    assert not reproduction.twins([view, seeded])
+
+
+def test_an_older_run_that_knows_fewer_settings_has_its_twin_all_the_same() -> None:
+    view = done_view(1)
+    older = replace(view, params={name: values for name, values in view.params.items() if name != "dqn"})
+    assert len(reproduction.twins([older, done_view(2)])) == 1
 
 
 def test_reproduce_asks_for_the_same_settings_and_version_once_and_compares(server: Server) -> None:

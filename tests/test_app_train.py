@@ -90,7 +90,7 @@ def test_the_fold_counts_what_is_changed_in_it(server: Server) -> None:
     assert page.expander[0].label == "Advanced settings: 35 at their defaults"
     page.number_input(key="train.epochs").set_value(2)
     page.number_input(key="train.learning_rate").set_value(0.001).run()
-    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 36 changed"
 
 
 def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
@@ -100,7 +100,7 @@ def test_settings_outlive_a_visit_to_another_view(server: Server) -> None:
     page.switch_page("views/size.py").run()
     page.switch_page("views/train.py").run()
     assert not page.exception
-    assert page.expander[0].label == "Advanced settings: 1 of 35 changed"
+    assert page.expander[0].label == "Advanced settings: 1 of 36 changed"
     assert page.number_input(key="train.learning_rate").value == 0.001
 
 

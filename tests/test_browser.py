@@ -6,7 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -14,12 +17,15 @@ from checkout import copy_project
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 from test_doors import environment, free_port
 
+from flows.project import Project
+
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
 RUN_MS = 300_000
+expect.set_options(timeout=60_000)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
@@ -27,9 +33,21 @@ pytestmark = [
 ]
 
 
+@dataclass(frozen=True)
+class Stack:
+    """A running stack: its project and the port of each server."""
+
+    project: Project
+    ports: dict[str, int]
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.ports['app']}/"
+
+
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page of a stack of its own; one SIGINT ends the stack, and nothing of it is left."""
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack of its own; one SIGINT ends it, and nothing of it is left."""
     project = copy_project(tmp_path_factory.mktemp("browser") / "project", {"train": {"batch_size": 5}})
     ports = {name: free_port() for name in ("app", "mlflow", "prefect")}
     options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
@@ -45,7 +63,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with process.stdout as lines:
         try:
             assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
-            yield f"http://127.0.0.1:{ports['app']}/"
+            yield Stack(project, ports)
         finally:
             below = psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGINT)
@@ -56,6 +74,43 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def address(stack: Stack) -> str:
+    return f"{stack.address}train"
+
+
+@contextmanager
+def page_without(stack: Stack, missing: str) -> Iterator[str]:
+    """Another page on the same runs that is told of a server where none listens."""
+    ports = stack.ports | {"app": free_port(), missing: free_port()}
+    told = {
+        "PIVOTLINE_PROJECT": str(stack.project.root),
+        "MLFLOW_TRACKING_URI": f"http://127.0.0.1:{ports['mlflow']}",
+        "PREFECT_API_URL": f"http://127.0.0.1:{ports['prefect']}/api",
+    }
+    words = f"-m streamlit run app/main.py --server.address 127.0.0.1 --server.port {ports['app']}".split()
+    with subprocess.Popen(
+        [sys.executable, *words],
+        cwd=stack.project.root,
+        env=environment(stack.project) | told,
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        try:
+            wait_for(f"http://127.0.0.1:{ports['app']}/_stcore/health")
+            yield f"http://127.0.0.1:{ports['app']}/"
+        finally:
+            process.terminate()
+
+
+def wait_for(url: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with suppress(OSError), urlopen(url, timeout=2):
+            return
+        time.sleep(0.3)
+    raise AssertionError(f"{url} did not answer")
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=str(CHROMIUM), args=QUIET.split())
@@ -63,7 +118,7 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-def opened(context: BrowserContext, address: str, complaints: list[str]) -> Page:
+def opened(context: BrowserContext, address: str, complaints: list[str], title: str = "Train") -> Page:
     """The page in a new tab; what goes wrong in it is written down."""
 
     def complain(message: ConsoleMessage) -> None:
@@ -76,7 +131,7 @@ def opened(context: BrowserContext, address: str, complaints: list[str]) -> Page
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.set_default_timeout(60_000)
     page.goto(address)
-    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible(timeout=60_000)
     return page
 
 
@@ -129,6 +184,107 @@ def test_a_run_is_started_followed_and_read_from_the_page(browser: Browser, addr
     second.close()
 
 
+def rows(page: Page, *chosen: int) -> None:
+    """Ticks rows of the table of runs, whose cells are painted."""
+    table = page.locator(".stDataFrame canvas").first
+    table.wait_for(timeout=60_000)
+    for row in chosen:
+        table.click(position={"x": 17, "y": 35 + 33 * row + 16}, force=True)  # a scroller lies over it
+        page.wait_for_timeout(1000)
+
+
+def test_runs_are_compared_by_an_address_and_one_is_reproduced_bit_by_bit(browser: Browser, stack: Stack) -> None:
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    page = opened(context, stack.address, complaints, "Overview")
+    expect(page.get_by_text("version 1").or_(page.get_by_text("Version 1")).first).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Runs").click()
+    expect(page.get_by_text("Select up to 6 runs to compare them.")).to_be_visible()
+    rows(page, 0)
+    page.wait_for_url(re.compile(r"compare=\d{8}-\d{6}-[0-9a-f]{6}$"))
+    page.reload()
+    expect(page.get_by_role("heading", name="1 run compared")).to_be_visible()
+    expect(page.get_by_text("What they said of the test samples")).to_be_visible()
+    page.get_by_text("epoch", exact=True).click()
+    page.wait_for_url(re.compile("by=epoch"))
+
+    page.get_by_role("button", name="Reproduce").click()
+    expect(page.get_by_role("heading", name="2 runs compared")).to_be_visible()
+    expect(page.get_by_text("equal weights")).to_be_visible(timeout=RUN_MS)
+    expect(page.get_by_text("proves nothing new")).to_have_count(0)
+
+    page.get_by_role("button", name="Same again").click()
+    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible()
+    expect(page.get_by_role("spinbutton", name="Epochs", exact=True)).to_have_value("3")
+    assert not complaints
+    context.close()
+
+
+def test_a_run_is_cancelled_after_a_question_with_proof_and_resumed(browser: Browser, address: str) -> None:
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    page = opened(context, address, complaints)
+    page.wait_for_url(re.compile(r"\?run="))  # of the run before
+    page.get_by_role("radio", name="lite").click()
+    page.get_by_text("Advanced settings").click()
+    fill(page, "Sequence length (bars)", "20")
+    fill(page, "Patience epochs", "500")  # so that the training ends by the cancel alone
+    first = start(page, 500)
+    expect(page.get_by_text(re.compile(r"epoch [2-9] of 500"))).to_be_visible(timeout=RUN_MS)
+    second = start(page, 400)
+    cancel(page)
+    expect(page.locator("p", has_text=second)).to_be_visible()
+
+    page.goto(f"{address}?run={first}")
+    cancel(page)
+    expect(page.get_by_text(re.compile(r"asked \d\d:\d\d:\d\d.*stopped.*checkpoint \d+ verified"))).to_be_visible()
+    page.get_by_role("button", name=re.compile("Resume from update")).click()
+    expect(page.get_by_text("attempt 2")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Running now")).to_be_visible(timeout=RUN_MS)
+    assert page.url.endswith(first)
+    assert not complaints
+    context.close()
+
+
+def cancel(page: Page) -> None:
+    page.get_by_role("button", name="Cancel run").click()
+    page.wait_for_timeout(3000)  # the live part is drawn again meanwhile; the question must stay
+    page.get_by_role("dialog").get_by_role("button", name="Cancel run").click()
+    expect(page.locator(".stMarkdownBadge", has_text="cancelled")).to_be_visible(timeout=60_000)
+
+
+def test_without_mlflow_the_page_names_it_and_runs_are_started(browser: Browser, stack: Stack) -> None:
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    with page_without(stack, "mlflow") as address:
+        page = opened(context, address, complaints, "Overview")
+        expect(page.get_by_text(re.compile("^MLflow does not answer at"))).to_be_visible()
+        expect(page.get_by_text("The registry cannot be read")).to_be_visible()
+        page.goto(f"{address}train")
+        page.wait_for_url(re.compile(r"\?run="))
+        start(page, 7)
+        expect(page.get_by_text("is queued in place")).to_be_visible()
+        cancel(page)
+    assert not complaints
+    context.close()
+
+
+def test_without_prefect_the_page_names_it_and_runs_are_compared(browser: Browser, stack: Stack) -> None:
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    with page_without(stack, "prefect") as address:
+        page = opened(context, f"{address}train", complaints)
+        expect(page.get_by_text(re.compile("^Prefect does not answer at"))).to_be_visible()
+        expect(page.get_by_role("button", name="Start training")).to_be_disabled()
+        page.goto(f"{address}runs?state=done")
+        expect(page.get_by_text("Select up to 6 runs to compare them.")).to_be_visible()
+        rows(page, 0, 1)
+        expect(page.get_by_role("heading", name="2 runs compared")).to_be_visible()
+        expect(page.get_by_role("button", name="Reproduce")).to_be_disabled()
+    assert not complaints
+    context.close()
+
+
 def start(page: Page, epochs: int) -> str:
     """Starts a run of so many epochs; returns its id."""
     fill(page, "Epochs", str(epochs))
@@ -136,23 +292,6 @@ def start(page: Page, epochs: int) -> str:
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url(lambda url: url != before)
     return page.url.rpartition("=")[2]
-
-
-def test_the_run_started_last_is_shown_and_is_cancelled_after_a_question(browser: Browser, address: str) -> None:
-    complaints: list[str] = []
-    context = browser.new_context(viewport={"width": 1280, "height": 1600})
-    page = opened(context, address, complaints)
-    page.wait_for_url(re.compile(r"\?run="))  # of the run before
-    start(page, 500)  # runs on till the stack is ended
-    run_id = start(page, 400)
-    page.get_by_role("button", name="Cancel run").click()
-    page.wait_for_timeout(3000)  # the live part is drawn again meanwhile; the question must stay
-    page.get_by_role("dialog").get_by_role("button", name="Cancel run").click()
-    expect(page.locator(".stMarkdownBadge", has_text="cancelled")).to_be_visible(timeout=60_000)
-    expect(page.locator("p", has_text=run_id)).to_be_visible()
-    assert page.url.endswith(run_id)
-    assert not complaints
-    context.close()
 
 
 def test_hostile_text_in_the_address_runs_nothing(browser: Browser, address: str) -> None:

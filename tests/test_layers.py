@@ -28,6 +28,7 @@ ONLY_HERE = {
         "flows/logged.py",
         "flows/registry.py",
         "flows/remains.py",
+        "flows/runrecord.py",
         "flows/scorer.py",
         "flows/tracking.py",
     },

@@ -15,10 +15,10 @@ from bench.memory import allocator_peak
 from flows.commands.memory import riddle, switched_on
 from flows.commands.model import app
 from flows.errors import RESOURCES, classify
+from flows.forecast import before, memory
 from flows.params import Params
 from flows.reports import write_report
 from flows.summary import peak_memory, scores
-from flows.train import before, memory
 from model import checkpoint
 from model.learner import Learner
 from model.ledger import PARTS
@@ -170,7 +170,7 @@ def test_the_memory_of_legacy_is_explained_in_two_sentences() -> None:
     ],
 )
 def test_a_run_says_before_it_begins_whether_it_fits(monkeypatch: pytest.MonkeyPatch, total: int, said: str) -> None:
-    monkeypatch.setattr("flows.train.there", lambda device: (0, total))
+    monkeypatch.setattr("flows.forecast.there", lambda device: (0, total))
     assert before(Params(train=TrainConfig(device="cpu")), planned_bytes(2**30)) == said
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from record import give_record
 from trained import trained
 
 from flows import disk, leases, protection, prune, registry, remains, runfile, tracking
@@ -28,8 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr(protection, "RECENT_S", -1.0)
     made = Project(root=tmp_path / "project", state=tmp_path / "project" / "state")
-    made.make_state()
-    return made
+    return give_record(made)
 
 
 def checkpoints(project: Project, run_id: str, steps: tuple[int, ...], best: int, state: str = "done") -> Path:

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from record import give_record
 
 from flows import tracking
 from flows.curves import CurveWriter
 from flows.params import Params, as_dict
 from flows.project import Project
+from flows.recorder import Recorder
 
 RUN = "20261130-120000-abcdef"
 
@@ -17,7 +19,7 @@ RUN = "20261130-120000-abcdef"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return Project(root=tmp_path, state=tmp_path / "state")
+    return give_record(Project(root=tmp_path, state=tmp_path / "state"))
 
 
 def record() -> dict[str, Any]:
@@ -41,7 +43,7 @@ def write_curves(workspace: Path, steps: int) -> None:
 
 def test_points_are_copied_once_and_what_was_not_computed_is_absent(project: Project) -> None:
     workspace = project.workspace(RUN)
-    recorder = tracking.Recorder(project, workspace, record(), print)
+    recorder = Recorder(project, workspace, record(), print)
     recorder.start()
     write_curves(workspace, 2500)
     recorder.finish("FINISHED", {"test/balanced_accuracy": 0.5}, [])
@@ -58,7 +60,7 @@ def test_points_are_copied_once_and_what_was_not_computed_is_absent(project: Pro
 
 def test_a_retried_run_goes_on_in_the_same_record(project: Project) -> None:
     for _ in range(2):
-        recorder = tracking.Recorder(project, project.workspace(RUN), record(), print)
+        recorder = Recorder(project, project.workspace(RUN), record(), print)
         recorder.start()
         recorder.finish("FINISHED", {}, [])
     client = tracking.client(project)
@@ -71,7 +73,7 @@ def test_a_dead_server_costs_the_record_and_is_said_once(project: Project, monke
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     said: list[str] = []
-    recorder = tracking.Recorder(project, project.workspace(RUN), record(), said.append)
+    recorder = Recorder(project, project.workspace(RUN), record(), said.append)
     recorder.start()
     write_curves(project.workspace(RUN), 3)
     recorder.finish("FINISHED", {}, [])

@@ -1,6 +1,7 @@
 """Training: what is learnt, when it stops, and that it goes on bit by bit after any interruption."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from model import checkpoint
 from model.checkpoint import WEIGHTS, latest, list_complete
 from model.learner import Learner
 from model.networks import build
+from model.presets import PRESETS, preset
 from model.recipe import TrainConfig
 from model.trainer import DivergedError, FitResult, fit, resume_point
 from model.training import Training
@@ -43,10 +45,15 @@ def kill_after(update: int) -> Any:
     return log
 
 
-def test_a_batch_can_be_learnt_by_heart(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_batch_can_be_learnt_by_heart(tmp_path: Path, name: str) -> None:
+    """Each preset in a small width: its own scales, depth of projections, cross layers and kind of norm."""
+    shape = preset(name)
+    features = ("scales", "cross_layers", "adaptive_norm")
+    own = {feature: getattr(shape, feature) for feature in features} | {"qkv_hidden": 16 if shape.qkv_hidden else 0}
     rows: list[dict[str, Any]] = []
     config = tiny_train(epochs=60, learning_rate=3e-3, label_smoothing=0.0, batch_size=6)
-    train(tmp_path, config, rows, samples=tiny_samples(6), model=tiny_model(dropout=0.0))
+    train(tmp_path, config, rows, samples=tiny_samples(6), model=tiny_model(dropout=0.0, **own))
     assert rows[-1]["action_loss"] < 0.1 * rows[0]["action_loss"]
 
 
@@ -118,11 +125,13 @@ def test_same_seed_same_bits(tmp_path: Path) -> None:
 def test_recomputing_gives_the_same_losses_and_bits(tmp_path: Path, precision: str) -> None:
     rows: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     model = tiny_model(dropout=0.3)
+    plain, samples = tiny_train(epochs=5, precision=precision), tiny_samples(50)
     results = [
-        train(tmp_path / str(on), tiny_train(checkpointing=on, precision=precision), rows[on], model=model)
+        train(tmp_path / str(on), replace(plain, checkpointing=on), rows[on], model=model, samples=samples)
         for on in rows
     ]
-    losses = [[row["loss"] for row in rows[on]] for on in rows]
+    losses = [[row["loss"] for row in rows[on] if row["split"] == "train"] for on in rows]
+    assert len(losses[0]) == 50
     assert losses[0] == losses[1]
     assert bits(results[0]) == bits(results[1])
 

@@ -30,7 +30,7 @@ def trained(project: Project, run_id: str, right: int = 6, simulated: bool = Fal
     artifacts.mkdir(parents=True)
     for name in ("dataset", "model"):
         copy_source(ROOT / name, workspace / name)
-    for name in ("params.yaml", "dvc.yaml", "data.dvc"):
+    for name in ("params.yaml", "dvc.yaml"):
         shutil.copy2(ROOT / name, workspace / name)
     folder = save_model(artifacts / "model", build(tiny_model()), tiny_model())
     samples = tiny_samples(9, seed=int(run_id[-6:], 16))
@@ -54,16 +54,16 @@ def trained(project: Project, run_id: str, right: int = 6, simulated: bool = Fal
 def write_reports(artifacts: Path, right: int, simulated: bool) -> None:
     wrong = 8 - right
     table = [[right, wrong, 0], [0, right, wrong], [wrong, 0, right]]
-    score = {"samples": 24, "balanced_accuracy": right / 8, "confusion": table, "baselines": {}}
+    score: dict[str, Any] = {"samples": 24, "balanced_accuracy": right / 8, "confusion": table, "baselines": {}}
     train = {"kind": "transformer", "preset": "lite", "parameters": 1234, "best_step": 2, "memory": {}}
     for name, values in (("evaluation", score), ("samples", {"simulated": simulated}), ("train", train)):
         (artifacts / f"{name}.json").write_text(json.dumps(values), encoding="utf-8")
 
 
-def write_curves(workspace: Path, steps: int) -> None:
+def write_curves(workspace: Path, steps: int, slower: float = 1.0) -> None:
     curves = CurveWriter(workspace / "artifacts" / "curves")
     for step in range(1, steps + 1):
-        curves.write({"split": "train", "step": step, "epoch": 1, "elapsed_s": 0.1 * step, "loss": 1 / step})
+        curves.write({"split": "train", "step": step, "epoch": 1, "elapsed_s": 0.1 * slower * step, "loss": 1 / step})
     curves.write(
         {"split": "validation", "step": steps, "epoch": 1, "elapsed_s": 1.0, "loss": 0.5, "balanced_accuracy": None}
     )

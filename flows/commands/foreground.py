@@ -3,8 +3,10 @@
 import signal
 import sys
 
+import typer
+
 from flows import output
-from flows.errors import TERMINATED
+from flows.errors import SERVICE_DOWN, TERMINATED
 from flows.project import Project
 
 CANCELLED = "cancelled; what was complete is kept"
@@ -19,6 +21,13 @@ def carry_on(project: Project, run_id: str, as_json: bool) -> None:
     say = output.quiet if as_json else output.line
     result = execute(project, project.workspace(run_id), plainly(say), say)
     output.show({"run_id": run_id, **result}, as_json, lambda: describe(run_id, result))
+    if not result["recorded"]:
+        kept = f"model and curves are kept in {project.workspace(run_id)}"
+        print(
+            f"error: trained, not recorded: MLflow did not take it; {kept}, and `pivotline sync` records them",
+            file=sys.stderr,
+        )
+        raise typer.Exit(SERVICE_DOWN)
 
 
 def terminated(*_: object) -> None:

@@ -1,0 +1,1 @@
+"""Measured claims: one module each; `python -m bench` runs them all."""

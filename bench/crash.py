@@ -1,0 +1,176 @@
+"""Random SIGKILLs over the stages of runs, each resumed: do all runs end with the bits of one that was never disturbed?
+
+    python -m bench.crash --kills 200 --out bench/crash.json
+
+Half of the kills of the train stage come at its file call N = 1, 2, 3 …, all others after a random time. With
+`--seconds` it stops early; started again with the same file it goes on counting.
+"""
+
+import argparse
+import csv
+import json
+import random
+import shutil
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.forked import CONTEXT, Stage
+from flows import runfile, tracking
+from flows.params import Params, as_dict, change, write_params
+from flows.project import Project
+from flows.registry import find_version
+from model.content import sha256
+
+ROOT = Path(__file__).parents[1]
+STAGES = ("preprocess", "train", "evaluate", "registering")
+PASSES = {"preprocess": 0.1, "train": 0.05, "evaluate": 0.1, "registering": 0.15}  # chance of an undisturbed attempt
+SETTINGS = {
+    "preprocess": {"seq_len": 12, "holds_per_trade": 1, "no_trades_per_trade": 0},
+    "model": {"preset": "lite"},
+    "train": {"epochs": 3, "batch_size": 16, "device": "cpu", "threads": 1, "patience_epochs": 100}
+    | {"checkpoint_every_updates": 3},
+}
+
+
+@dataclass
+class Tally:
+    """What happened so far."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    calls: list[int] = field(default_factory=list)  # file calls of the train stage at which it was killed
+    lives: int = 0
+    equal: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def killed(self) -> int:
+        return sum(self.kills.values())
+
+
+def make(folder: Path, number: int) -> Path:
+    """A workspace as `pivotline run` freezes it, without DVC."""
+    run_id = f"20260101-000000-{number:06x}"
+    workspace = folder / run_id
+    (workspace / "artifacts").mkdir(parents=True)
+    for name in ("data", "dataset", "model"):
+        (workspace / name).symlink_to(ROOT / name)
+    params = change(Params(), SETTINGS)
+    write_params(workspace / "params.yaml", params)
+    stages: dict[str, Any] = {name: {"state": "waiting"} for name in STAGES}
+    plain = {"run_id": run_id, "state": "running", "created_at": runfile.now(), "dataset_version": "sample"}
+    runfile.write(workspace, plain | {"params": as_dict(params), "stages": stages})
+    return workspace
+
+
+def bits(workspace: Path) -> dict[str, Any]:
+    """What must be the same: every output, the curves without their times."""
+    names = ("samples.npz", "scaler.json", "model/weights.safetensors", "evaluation.json", "predictions.csv")
+    found: dict[str, Any] = {name: sha256(workspace / "artifacts" / name) for name in names}
+    for split in ("train", "validation"):
+        with (workspace / "artifacts" / "curves" / f"{split}.csv").open(encoding="utf-8") as file:
+            found[split] = [{**row, "elapsed_s": ""} for row in csv.DictReader(file)]
+    return found
+
+
+def clean(folder: Path) -> tuple[dict[str, Any], dict[str, float]]:
+    """The bits of an undisturbed run, and how long each of its stages took."""
+    workspace, took_s = make(folder, 0), {}
+    first = CONTEXT.Process(target=int)  # the process that all stages are forked from imports them now
+    first.start()
+    first.join()
+    for name in STAGES:
+        started = time.monotonic()
+        stage = Stage(workspace, name)
+        assert stage.wait() == 0, stage.said()
+        took_s[name] = time.monotonic() - started
+    return bits(workspace), took_s
+
+
+def live(workspace: Path, tally: Tally, took_s: dict[str, float], draw: random.Random) -> None:
+    """One run from its start to its end, killed on the way as often as it is drawn."""
+    for name in STAGES:
+        attempts, done = 0, False
+        while not done:
+            done = attempt(workspace, name, tally, took_s[name], draw, attempts > 0)
+            attempts += 1
+
+
+def attempt(workspace: Path, name: str, tally: Tally, took_s: float, draw: random.Random, resume: bool) -> bool:
+    """One attempt of a stage; whether it came to its end."""
+    undisturbed, at_call = draw.random() < PASSES[name], name == "train" and draw.random() < 0.5
+    call = 1 + len(tally.calls) % 40
+    stage = Stage(workspace, name, resume=resume, fault=f"kill:{call}" if at_call and not undisturbed else "")
+    if not undisturbed and not at_call:
+        stage.process.join(draw.uniform(0, took_s))
+        stage.process.kill()
+    code = stage.wait()
+    if code == 0:
+        return True
+    assert code == -9, f"{name} ended with status {code}: {stage.said()}"
+    tally.kills[name] += 1
+    if at_call:
+        tally.calls.append(call)
+    return False
+
+
+def judge(workspace: Path, wanted: dict[str, Any], tally: Tally) -> None:
+    """Compares a finished run with the clean one, and counts its versions."""
+    tally.lives += 1
+    found = bits(workspace)
+    differing = [name for name in wanted if found[name] != wanted[name]]
+    client = tracking.client(Project(root=workspace, state=workspace.parent / "state"))
+    versions = client.search_model_versions("name = 'pivotline'")
+    mine = [entry for entry in versions if entry.tags.get(tracking.RUN_TAG) == workspace.name]
+    if len(mine) != 1:
+        differing.append(f"{len(mine)} versions")
+    if find_version(client, "pivotline", workspace.name) is None:
+        differing.append("no version")
+    tally.equal += not differing
+    tally.wrong += [f"{workspace.name}: {', '.join(differing)}"] if differing else []
+
+
+def crash(kills: int, seconds: float, seed: int, before: Tally) -> Tally:
+    """Kills until there were so many, or until the time is up and the run at hand has ended."""
+    tally, draw, deadline = before, random.Random(seed + before.killed), time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="pivotline-crash-") as folder:
+        wanted, took_s = clean(Path(folder))
+        while tally.killed < kills and time.monotonic() < deadline:
+            workspace = make(Path(folder), tally.lives + 1)
+            live(workspace, tally, took_s, draw)
+            judge(workspace, wanted, tally)
+            shutil.rmtree(workspace)
+    return tally
+
+
+def table(tally: Tally) -> list[str]:
+    stages = ", ".join(f"{tally.kills[name]} in {name}" for name in STAGES)
+    calls = f"{len(tally.calls)} of those in train at a file call, {len(set(tally.calls))} different calls"
+    ends = f"{tally.equal} of {tally.lives} runs ended with the bits of the undisturbed one and one version each"
+    return [f"{tally.killed} kills: {stages}", calls, ends, *tally.wrong]
+
+
+def load(path: Path) -> Tally:
+    if not path.exists():
+        return Tally()
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return Tally(**found | {"kills": Counter(found["kills"])})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("bench/crash.json"))
+    given = parser.parse_args()
+    tally = crash(given.kills, given.seconds, given.seed, load(given.out))
+    given.out.write_text(json.dumps(vars(tally), indent=1) + "\n", encoding="utf-8")
+    print("\n".join(table(tally)))
+
+
+if __name__ == "__main__":
+    main()

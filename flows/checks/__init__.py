@@ -1,0 +1,1 @@
+"""What `pivotline doctor` looks at, a module a thing: each yields findings and changes nothing."""

@@ -1,0 +1,86 @@
+"""The dataset cache: the versions that runs were trained on are there byte for byte, and no lock is left behind."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from flows import dvccache, protection
+from flows.checks.finding import Finding, broken, ok, warning
+from flows.process import start_of
+from flows.project import Project
+
+FETCH = "`dvc fetch` brings it back where a remote has it"
+
+
+def objects(project: Project, deep: bool) -> Iterator[Finding]:
+    """Objects whose content is not their name: of the current dataset, or of the whole cache when `deep`."""
+    every = dict(dvccache.objects(project.cache))
+    current = dvccache.whole(project.cache, dvccache.DIGEST.findall(dvccache.text(project.root / "data.dvc")))
+    looked = set(every) if deep else current & set(every)
+    for digest in sorted(looked):
+        if dvccache.md5(every[digest]) != digest.removesuffix(".dir"):
+            text = f"object {digest} of the dataset cache is damaged"
+            yield broken("cache", text, f"delete {every[digest]}; {FETCH}")
+    hint = "" if deep else "; --deep hashes all"
+    yield ok("cache", f"{len(looked)} of {len(every)} objects hashed{hint}")
+
+
+def datasets(project: Project) -> Iterator[Finding]:
+    """Dataset versions of runs that cannot be restored any more."""
+    for version, run_ids in trained_on(project).items():
+        if trouble := dvccache.trouble(project.cache, version):
+            text = f"dataset version {version[:12]}, of run {run_ids[0]}: {trouble} in the cache"
+            yield broken("cache", text, FETCH)
+    pointer = project.root / "data.dvc"
+    if pointer.is_file() and not (project.root / "data").is_dir():
+        yield warning("cache", "data/ is not here, only its version in data.dvc", "`dvc pull data`")
+
+
+def trained_on(project: Project) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for run_id in protection.run_ids(project):
+        if version := dvccache.dataset_of(project.workspace(run_id)):
+            found.setdefault(version, []).append(run_id)
+    return found
+
+
+def locks(project: Project) -> Iterator[Finding]:
+    """DVC's own locks whose process is gone, or is another one by now; a run's next attempt drops its own.
+
+    Only a warning: the number may be that of a process in another container.
+    """
+    idle = (run_id for run_id in protection.run_ids(project) if not protection.in_use(project, run_id))
+    for folder in (project.root, *map(project.workspace, idle)):
+        path = folder / ".dvc" / "tmp" / "rwlock"
+        for pid in holders(path):
+            if not is_dvc(pid):
+                yield warning("cache", f"{path} is held by process {pid}, which is gone", f"delete {path}")
+
+
+def holders(path: Path) -> list[int]:
+    """Process numbers in a lock file of DVC's."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8") or "{}")
+    except (FileNotFoundError, ValueError):
+        return []
+    return sorted(set(pids(found)))
+
+
+def pids(found: Any) -> Iterator[int]:
+    if isinstance(found, dict):
+        if "pid" in found:
+            yield int(found["pid"])
+        for value in found.values():
+            yield from pids(value)
+    elif isinstance(found, list):
+        for value in found:
+            yield from pids(value)
+
+
+def is_dvc(pid: int) -> bool:
+    """Whether the number belongs to a process that is DVC: numbers are used again, in a new container at once."""
+    if start_of(pid) is None:
+        return False
+    command = Path(f"/proc/{pid}/cmdline")
+    return not command.exists() or b"dvc" in command.read_bytes()

@@ -1,0 +1,67 @@
+"""Runs: each has ended, waits, or is run by a process that lives and says so."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from flows import protection, runfile, sync
+from flows.checks.finding import Finding, broken, ok, warning
+from flows.ledger import Ledger, LedgerError
+from flows.life import newest
+from flows.project import Project
+from flows.reaper import why
+
+SILENT_S = 180.0
+
+
+def runs(project: Project) -> Iterator[Finding]:
+    states: dict[str, int] = {}
+    for run_id in protection.run_ids(project):
+        try:
+            record = runfile.read(project.workspace(run_id))
+        except ValueError as error:
+            yield broken("runs", str(error), f"delete {project.workspace(run_id)} when nothing in it is wanted")
+            continue
+        if record is None:
+            continue  # being made, or told with what is left over
+        states[record["state"]] = states.get(record["state"], 0) + 1
+        yield from life(project, record)
+    told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    yield ok("runs", told or "none yet")
+
+
+def life(project: Project, record: dict[str, Any]) -> Iterator[Finding]:
+    """What a run that has not ended says, against the processes and the ledger."""
+    run_id = record["run_id"]
+    if record["state"] not in ("queued", "running"):
+        return
+    if reason := why(project, record, None):
+        remedy = f"`pivotline resume {run_id}` goes on from its newest checkpoint"
+        yield broken("runs", f"run {run_id} is {record['state']}, but {reason}", remedy)
+        return
+    attempt = newest(project, run_id)
+    if record["state"] == "running" and attempt and time.time() - attempt.beat_at > SILENT_S:
+        text = f"run {run_id} has said nothing for {time.time() - attempt.beat_at:.0f} s, though its process lives"
+        yield warning("runs", text, f"wait, or `pivotline cancel {run_id}`")
+
+
+def ledger(project: Project) -> Iterator[Finding]:
+    """Attempts that the ledger holds for open, though their run has ended."""
+    try:
+        open_ones = Ledger(project).running() if (project.state / "ledger.db").exists() else []
+    except LedgerError as error:
+        yield broken("runs", str(error), "delete it: a new one is made, and no run is lost")
+        return
+    for attempt in open_ones:
+        workspace = project.workspace(attempt.run_id)
+        state = (runfile.read(workspace) or {}).get("state") if workspace.is_dir() else None
+        here = attempt.process.is_here()
+        if state in runfile.ENDED and here and not attempt.process.lives():
+            text = f"the ledger holds attempt {attempt.attempt} of run {attempt.run_id} for running: it is {state}"
+            yield warning("runs", text, "nothing: the next attempt or worker sets it right")
+
+
+def unsynced(project: Project) -> Iterator[Finding]:
+    if waiting := sync.pending(project):
+        text = f"{len(waiting)} runs wait for MLflow, the oldest is {waiting[0]}"
+        yield warning("record", text, "`pivotline sync` brings MLflow level")

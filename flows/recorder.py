@@ -1,0 +1,90 @@
+"""Copies one run into MLflow while it trains, from a thread that can neither stop nor slow it.
+
+MLflow being down or hanging costs the record, never the run: what it did not take, `pivotline sync` brings later.
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flows.project import Project
+from flows.runrecord import RunRecord, recording
+from flows.tracking import OUTAGE, client, first_line, tracking_uri
+
+EVERY_S = 2.0
+FLUSH_S = 8.0  # the longest an ended run waits for a server to take its last points
+FILE_S = 60.0  # and for a file, which is made in seconds and cannot hang
+LATE = "it did not answer in time"
+
+
+class Recorder:
+    """`offline` holds why MLflow does not take the record now, None while it does; each change is said."""
+
+    def __init__(self, project: Project, workspace: Path, record: dict[str, Any], say: Callable[[str], None]) -> None:
+        self.project, self.workspace, self.record, self.say = project, workspace, record, say
+        self.offline: str | None = "it has not answered yet"
+        self.mlflow_run_id: str | None = None
+        self.tracking: Any = None
+        self._open: RunRecord | None = None
+        self._end: tuple[str, dict[str, float], list[Path]] | None = None
+        self._said = False
+        self._asked, self._done = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="mlflow-curves", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self, status: str, scores: dict[str, float], artifacts: list[Path]) -> None:
+        """Ends the record as `status` within `FLUSH_S` seconds; afterwards `offline` says whether it was taken."""
+        self._end = (status, scores, artifacts)
+        self._asked.set()
+        if not self._done.wait(FLUSH_S if tracking_uri(self.project).startswith("http") else FILE_S):
+            self._fail(LATE)
+
+    def _follow(self) -> None:
+        """Rounds until the run has ended, and one more."""
+        self._round(self._copy)
+        while not self._asked.wait(EVERY_S):
+            self._round(self._copy)
+        self._round(self._close)
+        self._done.set()
+
+    def _round(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except OUTAGE as error:
+            self._fail(first_line(error))
+        else:
+            self._recover()
+
+    def _copy(self) -> None:
+        with recording(self.project, self.workspace.name):
+            self._opened().send_curves()
+
+    def _close(self) -> None:
+        assert self._end is not None
+        with recording(self.project, self.workspace.name):
+            self._opened().close(*self._end)
+
+    def _opened(self) -> RunRecord:
+        if self._open is None:
+            self.tracking = client(self.project)
+            record = RunRecord(self.tracking, self.workspace, self.record)
+            record.running()
+            self._open, self.mlflow_run_id = record, record.mlflow_run_id
+        return self._open
+
+    def _fail(self, reason: str) -> None:
+        self.offline, self._open = reason, None  # the next round asks MLflow anew what it has
+        if not self._said:
+            self._said = True
+            self.say(
+                f"MLflow does not take the record ({reason}): training goes on, curves are kept in {self.workspace}, "
+                "`pivotline sync` brings them later"
+            )
+
+    def _recover(self) -> None:
+        if self._said:
+            self.say("MLflow takes the record again")
+        self.offline, self._said = None, False

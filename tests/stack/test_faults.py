@@ -1,0 +1,128 @@
+"""Services that stop, hang and are killed while a run trains: it goes on or is said to be dead, and the queue moves."""
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from containers import LONG, SERVERS, SMALL, Stack, wait_for
+
+OUTAGE_S = 120
+DEAD_S = 180  # the longest a run may be shown as running after its process died
+WORKING = "ls -l /proc/[0-9]*/cwd"  # where each process works: that of a run in the run's workspace
+
+
+def steps_at(stack: Stack, run_id: str) -> list[float]:
+    """Seconds into the training at which each update was written down."""
+    code, said = stack.inside(
+        "worker", "sh", "-c", f"cat $(find /state/runs/{run_id} -name train.csv -path '*curves*')"
+    )
+    assert code == 0, said
+    header, *rows = [line.split(",") for line in said.split()]
+    return [float(row[header.index("elapsed_s")]) for row in rows if len(row) == len(header)]
+
+
+def longest_pause(stack: Stack, run_id: str) -> float:
+    return max(later - earlier for earlier, later in pairwise(steps_at(stack, run_id)))
+
+
+def ended(stack: Stack, run_id: str, limit_s: float = 280) -> dict[str, Any]:
+    return stack.wait_for_state(run_id, "done", "failed", "crashed", "cancelled", limit_s=limit_s)
+
+
+def test_a_second_run_waits_and_a_cancelled_one_is_gone_within_seconds(healthy: Stack) -> None:
+    first = healthy.trigger(LONG)
+    second = healthy.trigger(SMALL)
+    healthy.wait_for_steps(first)
+    assert healthy.status(second)["state"] == "queued"
+    healthy.pivotline("cancel", first)
+    healthy.wait_for_state(first, "cancelled", limit_s=30)
+    assert ended(healthy, second)["state"] == "done"
+    assert first not in healthy.inside("worker", "sh", "-c", WORKING)[1]
+
+
+def test_postgres_stopped_for_two_minutes_costs_the_run_nothing(healthy: Stack) -> None:
+    """A run whose heartbeats could not be written is not dead."""
+    run_id = healthy.trigger(LONG)
+    healthy.wait_for_steps(run_id)
+    healthy.compose("stop", "postgres")
+    time.sleep(OUTAGE_S)
+    assert healthy.status(run_id)["state"] == "running"
+    healthy.compose("start", "postgres")
+    healthy.wait_healthy()
+    time.sleep(60)  # whatever judges a silent run has had its time by then
+    assert healthy.status(run_id)["state"] == "running"
+    assert longest_pause(healthy, run_id) < 5
+    healthy.pivotline("cancel", run_id)
+    healthy.wait_for_state(run_id, "cancelled", limit_s=30)
+
+
+def test_mlflow_that_hangs_slows_no_training(healthy: Stack) -> None:
+    run_id = healthy.trigger(LONG)
+    healthy.wait_for_steps(run_id)
+    healthy.compose("pause", "mlflow")
+    try:
+        time.sleep(30)
+        assert healthy.status(run_id)["state"] == "running"
+        assert longest_pause(healthy, run_id) < 2
+    finally:
+        healthy.compose("unpause", "mlflow")
+    healthy.pivotline("cancel", run_id)
+    healthy.wait_for_state(run_id, "cancelled", limit_s=30)
+
+
+def test_mlflow_down_at_the_end_keeps_the_trained_model(healthy: Stack) -> None:
+    healthy.compose("stop", "mlflow")
+    found = ended(healthy, healthy.trigger(SMALL))
+    healthy.compose("start", "mlflow")
+    assert found["state"] in ("done", "failed")
+    assert "not registered" in found["message"]
+
+
+@pytest.mark.parametrize("how", ["killed", "removed"])
+def test_a_run_whose_worker_dies_is_crashed_and_the_next_one_runs(healthy: Stack, how: str) -> None:
+    """Killed from outside the worker comes back by itself; one that somebody removed comes back with `up`."""
+    run_id = healthy.trigger(LONG)
+    healthy.wait_for_steps(run_id)
+    if how == "killed":
+        healthy.kill("worker")
+    else:
+        healthy.compose("kill", "worker")
+        healthy.compose("up", "--detach")
+    started = time.monotonic()
+    healthy.wait_for_state(run_id, "crashed", limit_s=DEAD_S)
+    assert ended(healthy, healthy.trigger(SMALL))["state"] == "done"
+    assert time.monotonic() - started < DEAD_S + 60
+    assert healthy.status(run_id)["state"] == "crashed"
+
+
+def test_a_run_whose_worker_stays_away_is_crashed_all_the_same(healthy: Stack) -> None:
+    run_id = healthy.trigger(LONG)
+    healthy.wait_for_steps(run_id)
+    healthy.compose("kill", "worker")
+    healthy.wait_for_state(run_id, "crashed", limit_s=DEAD_S)
+
+
+@pytest.mark.parametrize("service", SERVERS)
+def test_a_killed_server_comes_back_by_itself(healthy: Stack, service: str) -> None:
+    before = healthy.container(service).attrs["State"]["Pid"]
+    healthy.kill(service)
+    wait_for(f"{service} again", 90, lambda: healthy.container(service).attrs["State"]["Pid"] not in (0, before))
+    healthy.wait_healthy()
+
+
+def test_all_killed_at_once_come_back_by_themselves_with_everything(healthy: Stack) -> None:
+    done = ended(healthy, healthy.trigger(SMALL))
+    for service in SERVERS:
+        healthy.kill(service)
+    wait_for("something down", 20, lambda: not all(healthy.healthy(service) for service in SERVERS))
+    healthy.wait_healthy()
+    assert healthy.status(done["run_id"])["result"] == done["result"]
+    assert ended(healthy, healthy.trigger(SMALL))["state"] == "done"
+
+
+def test_down_and_up_loses_nothing(healthy: Stack) -> None:
+    before = healthy.pivotline("status")
+    healthy.compose("down")
+    healthy.up()
+    assert healthy.pivotline("status") == before
