@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import backend
 from app.format import plain
-from flows.control import Service
+from flows.control import REMEDY, Service
 
 LOOK_S = 5
 LEFT = {
@@ -40,4 +40,4 @@ def sentence(service: Service) -> str:
     where = plain(urlsplit(service.url).netloc)
     said = "does not answer" if service.detail.startswith("does not answer") else plain(service.detail)
     left = LEFT.get(service.name, "")
-    return f"{plain(service.name)} {said} at {where}, {left} Start it with `make up`."
+    return f"{plain(service.name)} {said} at {where}, {left} {REMEDY[0].upper()}{REMEDY[1:]}."

@@ -1,12 +1,10 @@
 """The container stack: image sizes, cold start, idle memory, and the wait from asking for a run to its first update.
 
-`python -m bench.stack` starts a stack of its own from a fresh clone, prints a table and writes `bench/stack.json`.
+`python -m bench.stack` starts a stack of its own from a fresh clone, prints each number and writes `bench/stack.json`.
 Memory is the proportional set size of all processes, which counts a shared page once; reading it needs root.
 """
 
-import json
 import os
-import platform
 import re
 import sys
 import tempfile
@@ -16,6 +14,8 @@ from secrets import token_hex
 from typing import Any
 
 import docker
+
+from bench.claims import Claim, finish
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "stack"))  # a stack of its own, made as the tests make theirs
@@ -70,19 +70,22 @@ def measure(stack: Stack) -> dict[str, Any]:
     idle = {service: idle_bytes(stack, service) for service in SERVERS}
     waits = first_update_s(stack)
     stack.compose("down")
-    return {
-        "machine": {"processor": platform.machine(), "cores": os.cpu_count(), "load": os.getloadavg()[0]},
-        "images": images,
-        "seconds": {"build": built, "cold start": cold, "start again": stack.up(), **waits},
-        "idle_bytes": idle | {"in all": sum(idle.values())},
-    }
+    seconds = {"build": built, "cold start": cold, "start again": stack.up(), **waits}
+    return {"images": images, "seconds": seconds, "idle_bytes": idle, "load": os.getloadavg()[0]}
 
 
-def lines(found: dict[str, Any]) -> list[str]:
-    images = [f"{name:<28}{sizes['bytes'] / 1e6:>8.0f} MB" for name, sizes in found["images"].items()]
-    seconds = [f"{name:<28}{value:>8.1f} s" for name, value in found["seconds"].items()]
-    idle = [f"{'idle ' + name:<28}{value / 1e6:>8.0f} MB" for name, value in found["idle_bytes"].items()]
-    return [*images, *seconds, *idle]
+def claims(found: dict[str, Any]) -> list[Claim]:
+    sizes = [
+        Claim(what=f"image {name}, beyond its base", value=entry["own_bytes"] / 1e6, unit="MB", goal="")
+        for name, entry in found["images"].items()
+    ]
+    goals = {"cold start": "<= 30"}
+    waits = [
+        Claim(what=f"stack: {name}", value=value, unit="s", goal=goals.get(name, ""))
+        for name, value in found["seconds"].items()
+    ]
+    idle = sum(found["idle_bytes"].values()) / 1e6
+    return [*sizes, *waits, Claim(what="stack: idle memory of all services", value=idle, unit="MB", goal="<= 1000")]
 
 
 def main() -> None:
@@ -95,8 +98,7 @@ def main() -> None:
         finally:
             stack.remove()
     engine.close()
-    OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print("\n".join(lines(found)))
+    finish(OUT, claims(found), found)
 
 
 if __name__ == "__main__":

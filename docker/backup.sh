@@ -7,9 +7,10 @@ umask 077
 folder=backups/$(date -u +%Y%m%d-%H%M%S)
 mkdir -p backups && mkdir "$folder"
 
-volume() { # volume SERVICE FOLDER: the files of a volume; a file that grows meanwhile is no failure
+volume() { # volume SERVICE FOLDER: what is in a volume, without its own folder; a file that grows meanwhile is no failure
   local code=0
-  docker compose run --rm --no-deps --no-TTY "$1" tar --create --file=- --directory="$2" . || code=$?
+  docker compose run --rm --no-deps --no-TTY "$1" \
+    sh -c 'cd "$1" && find . -mindepth 1 -maxdepth 1 -print0 | tar --create --file=- --null --files-from=-' volume "$2" || code=$?
   [ "$code" -le 1 ]
 }
 

@@ -17,7 +17,7 @@ for database in mlflow mlflow_auth prefect; do
   docker compose exec --no-TTY postgres pg_restore --username=postgres --exit-on-error --no-owner --role="${database%_auth}" \
     --dbname="$database" <"$folder/$database.dump"
 done
-docker compose run --rm --no-deps --no-TTY mlflow tar --extract --file=- --directory=/artifacts --no-overwrite-dir <"$folder/artifacts.tar"
-docker compose run --rm --no-deps --no-TTY setup tar --extract --file=- --directory=/state --no-overwrite-dir <"$folder/state.tar"
+docker compose run --rm --no-deps --no-TTY mlflow tar --extract --file=- --directory=/artifacts <"$folder/artifacts.tar"
+docker compose run --rm --no-deps --no-TTY setup tar --extract --file=- --directory=/state <"$folder/state.tar"
 docker compose up --detach --wait
 echo "$folder was restored"

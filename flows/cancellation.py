@@ -24,7 +24,8 @@ from flows.process import Process, descendants, session
 from flows.project import Project, find_project
 from flows.stages import environment
 
-SAVE_S, END_S, KILL_S = 6.0, 5.0, 2.0  # for a stage to save, for the run to write down its end, for the rest
+# For a stage to save, for the run to write down its end, for its process to leave, for the kernel to kill.
+SAVE_S, END_S, LEAVE_S, KILL_S = 6.0, 4.0, 8.0, 2.0
 Prove = Callable[[str], None]
 
 
@@ -111,7 +112,7 @@ def end_run(project: Project, attempt: Attempt, prove: Prove) -> list[Process]:
     found = processes(attempt)
     if not ended_within(project, attempt, END_S):
         send(attempt.process, signal.SIGTERM)
-    if not (ended_within(project, attempt, END_S) and wait_gone(processes(attempt), END_S)):
+    if not (ended_within(project, attempt, END_S) and wait_gone(processes(attempt), LEAVE_S)):
         left = processes(attempt)
         for process in left:
             send(process, signal.SIGKILL)

@@ -12,7 +12,7 @@ from flows import attempt, cancellation, health, queue, runfile, runview
 from flows.curves import read_curves
 from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
-from flows.health import Service
+from flows.health import REMEDY, Service
 from flows.imports import Imported, Upload, Wanted, bring_in, put_in_use
 from flows.judgement import Judged, Judgement, judgement
 from flows.library import LibraryEntry, folder, library, use
@@ -26,6 +26,7 @@ from flows.workers import worker_service
 from flows.workspace import create
 
 __all__ = [
+    "REMEDY",
     "Accepted",
     "Disk",
     "Finding",

@@ -7,6 +7,8 @@ from urllib.request import urlopen
 
 PREFECT_URL = "http://127.0.0.1:4200/api"
 ASK_S = 1.5
+START = os.environ.get("PIVOTLINE_START", "make up")  # what starts the servers: containers have another command
+REMEDY = f"start it with `{START}`"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

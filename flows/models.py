@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.errors import ServiceDownError
-from flows.health import ask
+from flows.health import REMEDY, ask
 from flows.params import load_params
 from flows.project import Project, find_project
 from flows.versionview import VersionView
@@ -19,8 +19,6 @@ __all__ = ["VersionView", "earlier_champion", "model_folder", "promote", "roll_b
 
 if TYPE_CHECKING:
     from flows.tracking import MlflowClient
-
-REMEDY = "start it with `make up`"
 
 
 def versions() -> list[VersionView]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow, get_run_logger, task
 from prefect.client.orchestration import get_client
@@ -14,16 +14,18 @@ from flows.attempt import renew
 from flows.errors import CancelledError
 from flows.patrol import Patrol
 from flows.project import find_project
-from flows.run import Outcome, Say, execute
 from flows.sync import follow
 from flows.workspace import create
+
+if TYPE_CHECKING:
+    from flows.run import Outcome, Say
 
 FLOW, DEPLOYMENT = "pivotline", "local"
 POLL_S = "2"
 END_S = 20.0  # for a run to save and write down its end once its worker is gone
 
 
-def as_task(name: str, body: Callable[[Say], Outcome]) -> Outcome:
+def as_task(name: str, body: "Callable[[Say], Outcome]") -> "Outcome":
     """One step as a Prefect task; a stage restored from the cache ends in the state `Cached`."""
     outcome: Outcome = {}
 
@@ -46,6 +48,8 @@ def pipeline(run_id: str | None = None, changes: dict[str, dict[str, Any]] | Non
     gets one now, with `changes` (section -> key -> value) on top of `params.yaml`. A run that ended early goes on: so
     Prefect's own retry works.
     """
+    from flows.run import execute  # hundreds of MB of libraries, which the process that only serves can do without
+
     owner.watch(END_S)
     project = find_project()
     if run_id is None:

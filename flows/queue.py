@@ -13,12 +13,11 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Completed, Crashed, Failed, Scheduled
 
 from flows.errors import ServiceDownError
-from flows.health import ask, prefect_url
+from flows.health import REMEDY, ask, prefect_url
 
 DEPLOYMENT = "pivotline/local"
 ANSWER_S = 5.0
 LISTED = 200  # the most that Prefect lists at once
-REMEDY = "start it with `make up`"
 UNFINISHED = [
     StateType.SCHEDULED,
     StateType.PENDING,

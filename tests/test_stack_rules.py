@@ -114,6 +114,7 @@ def test_images_carry_the_project_s_version_and_no_tag_floats() -> None:
     assert images == {f"pivotline:{version}", f"pivotline-gate:{version}"}
     overlay = yaml.safe_load(OVERLAY.read_text(encoding="utf-8"))["services"]
     assert {service["image"] for service in overlay.values()} == {f"pivotline:{version}-cuda"}
+    assert all(service.get("pull_policy") == "never" for name, service in SERVICES.items() if name != "postgres")
     for name in ("PYTHON_IMAGE", "POSTGRES_IMAGE"):
         assert re.search(r":[0-9]", settings()[name])
 

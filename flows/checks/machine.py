@@ -7,7 +7,7 @@ from importlib import metadata
 
 from flows import disk
 from flows.checks.finding import Finding, broken, ok, warning
-from flows.health import ask, services
+from flows.health import REMEDY, ask, services
 from flows.params import Params, load_params
 from flows.progress import size_text
 from flows.project import Project
@@ -24,16 +24,14 @@ def servers(project: Project) -> Iterator[Finding]:
         if service.up:
             yield ok("services", f"{service.name}: {service.detail}")
         else:
-            remedy = "start it with `make up`; `pivotline run` works without it"
+            remedy = f"{REMEDY}; `pivotline run` works without it"
             yield warning("services", f"{service.name} {service.detail}", remedy)
     from flows.tracking import answers, tracking_uri  # MLflow's library takes seconds
 
     uri = tracking_uri(project)
     if not answers(uri):
         text = f"MLflow does not answer at {uri}: whether versions and records are whole cannot be told"
-        yield broken(
-            "services", text, "start it with `make up`; runs go on without it, `pivotline sync` makes up for it"
-        )
+        yield broken("services", text, f"{REMEDY}; runs go on without it, `pivotline sync` makes up for it")
     elif uri.startswith("http"):
         yield ok("services", f"MLflow: {ask('MLflow', uri, f'{uri}/health').detail}")
     else:

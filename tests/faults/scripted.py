@@ -5,14 +5,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from checkout import copy_project
 
-from flows import runfile
+from flows import runfile, tracking
 from flows.project import Project
 
 SCRIPT = '''
@@ -28,11 +30,11 @@ STUBBORN = "import signal, time; signal.signal(15, 1); signal.signal(2, 1); time
 def main():
     name, _, how = os.environ.get("TRIAL", "").partition(":")
     if name == "{stage}":
-        Path("arrived").touch()
         if how == "stubborn":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             subprocess.Popen([sys.executable, "-c", STUBBORN])
+        Path("arrived").touch()
         time.sleep(600)
     for path, content in {outputs}.items():
         (OUT / path).parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +42,10 @@ def main():
 
 
 if __name__ == "__main__":
-    stage_main(main)
+    if "stubborn" in os.environ.get("TRIAL", ""):
+        main()  # without the watch for its owner, which would end it
+    else:
+        stage_main(main)
 '''
 REGISTER = '''
 """The registration of a trial."""
@@ -78,6 +83,9 @@ def make(folder: Path) -> Project:
         script = SCRIPT.replace("{stage}", stage).replace("{outputs}", repr(outputs))
         (project.root / "flows" / f"{stage}.py").write_text(script, encoding="utf-8")
     (project.root / "flows" / "registry.py").write_text(REGISTER, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        tracking.client(project)  # makes the database, which takes seconds
     return project
 
 
@@ -87,30 +95,47 @@ def environment(project: Project, **more: str) -> dict[str, str]:
     return kept | told | {"PREFECT_API_URL": "http://127.0.0.1:9/api"} | more
 
 
-def start(project: Project, *words: str, **more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", *words],
-        cwd=project.root,
-        env=environment(project, **more),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+class Command:
+    """A `pivotline` command that runs; what it says goes to a file."""
+
+    def __init__(self, project: Project, *words: str, **more: str) -> None:
+        with tempfile.NamedTemporaryFile(dir=project.root, prefix="said-", delete=False) as log:
+            self.log = Path(log.name)
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "flows.cli", *words],
+                cwd=project.root,
+                env=environment(project, **more),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def said(self) -> str:
+        return self.log.read_text(encoding="utf-8")
+
+    def wait(self, wait_s: float = 120.0) -> int:
+        return self.process.wait(wait_s)
+
+    def runs(self) -> bool:
+        return self.process.poll() is None
 
 
 def pivotline(project: Project, *words: str, **more: str) -> tuple[int, str]:
-    process = start(project, *words, **more)
-    said, _ = process.communicate(timeout=120)
-    return process.returncode, said
+    command = Command(project, *words, **more)
+    return command.wait(), command.said()
 
 
-def arrived(project: Project, process: subprocess.Popen[str]) -> Path:
+def arrived(project: Project, command: Command) -> Path:
     """The workspace of a `pivotline run` once its stage waits where TRIAL tells it to."""
-    assert process.stdout is not None
-    workspace = project.workspace(process.stdout.readline().split()[1])
-    wait_for(lambda: (workspace / "arrived").exists() or process.poll() is not None)
-    assert process.poll() is None, process.stdout.read()
+    wait_for(lambda: " in " in command.said() or not command.runs())
+    assert command.runs(), command.said()
+    workspace = project.workspace(command.said().split()[1])
+    wait_for(lambda: (workspace / "arrived").exists() or not command.runs())
+    assert command.runs(), command.said()
     return workspace
 
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from scripted import arrived, living, make, pivotline, record, start, state_json, wait_for
+from scripted import Command, arrived, living, make, pivotline, record, state_json, wait_for
 
 from flows.project import Project
 
@@ -29,17 +29,17 @@ POINTS = [
 
 @pytest.mark.parametrize(("trial", "setting", "line"), POINTS, ids=[point[0] for point in POINTS])
 def test_a_cancel_at(project: Project, trial: str, setting: str, line: str) -> None:
-    process = start(project, "run", "--set", setting, TRIAL=trial)
+    process = Command(project, "run", "--set", setting, TRIAL=trial)
     workspace = arrived(project, process)
     time.sleep(0.5)  # a stubborn stage starts a stubborn child
     assert living(workspace) or trial.startswith("register")
     code, said = pivotline(project, "cancel", workspace.name)
     assert code == 0, said
     asked = time.monotonic()
-    wait_for(lambda: not living(workspace) and process.poll() is not None, GONE_S)
+    wait_for(lambda: not living(workspace) and not process.runs(), GONE_S)
     assert time.monotonic() - asked < GONE_S
     wait_for(lambda: any("MLflow" in text for text in record(workspace)["proof"]))
-    assert process.returncode == 143, process.communicate()
+    assert process.wait() == 143, process.said()
     found = record(workspace)
     assert found["state"] == "cancelled"
     proof = found["proof"]
@@ -55,7 +55,7 @@ def test_a_cancel_at(project: Project, trial: str, setting: str, line: str) -> N
 
 def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:
     """No second attempt while one lives; what was done is not done again."""
-    process = start(project, "run", "--set", "train.seed=24", TRIAL="train:polite")
+    process = Command(project, "run", "--set", "train.seed=24", TRIAL="train:polite")
     workspace = arrived(project, process)
     code, said = pivotline(project, "resume", workspace.name)
     assert code == 2
@@ -72,7 +72,7 @@ def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:
 @pytest.mark.parametrize("victim", ["run", "dvc", "stage"])
 def test_a_kill_of(project: Project, victim: str) -> None:
     """Whichever process dies, the others end, the run is told to have crashed, and it can be resumed."""
-    process = start(project, "run", "--set", f"train.seed={31 + len(victim)}", TRIAL="train:polite")
+    process = Command(project, "run", "--set", f"train.seed={31 + len(victim)}", TRIAL="train:polite")
     workspace = arrived(project, process)
     killed = process.pid if victim == "run" else pick(workspace, victim)
     os.kill(killed, signal.SIGKILL)

@@ -45,21 +45,20 @@ def engine() -> Iterator[docker.DockerClient]:
 
 
 @pytest.fixture(scope="session")
-def built(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A fresh clone with its secrets and images, not started."""
+def prepared(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A fresh clone with its secrets, not started."""
     root = clone(tmp_path_factory.mktemp("stack") / "pivotline")
     found = Stack(engine, root, f"pivotline-test-{token_hex(3)}")
     found.make_secrets()
-    found.compose("build", timeout_s=800)
     yield found
     found.remove()
 
 
 @pytest.fixture(scope="session")
-def stack(built: Stack) -> Stack:
-    """The stack, started once from nothing and healthy."""
-    built.up()
-    return built
+def stack(prepared: Stack) -> Stack:
+    """The stack, started once from nothing and healthy; an image of an older checkout is built anew."""
+    prepared.up("--build")
+    return prepared
 
 
 @pytest.fixture

@@ -100,10 +100,10 @@ class Stack:
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 
-    def up(self, limit_s: float = 120) -> float:
-        """`docker compose up`; returns the seconds until every server is healthy."""
+    def up(self, *options: str, limit_s: float = 120) -> float:
+        """`docker compose up`, which builds what is missing; returns the seconds until every server is healthy."""
         started = time.monotonic()
-        self.compose("up", "--detach")
+        self.compose("up", "--detach", *options, timeout_s=800)
         self.wait_healthy(limit_s)
         return time.monotonic() - started
 

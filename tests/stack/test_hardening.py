@@ -216,6 +216,7 @@ def test_secrets_are_in_no_log_answer_layer_or_file(healthy: Stack) -> None:
     assert not found
 
 
-def test_a_foreign_owner_of_the_checkout_is_no_doubt_for_dvc(healthy: Stack) -> None:
-    code, said = healthy.inside("worker", "dvc", "status", "data.dvc")
-    assert code == 0, said
+def test_a_foreign_owner_of_the_checkout_is_no_doubt_for_git_or_dvc(healthy: Stack) -> None:
+    for command in (("git", "log", "-1", "--format=%h"), ("dvc", "status", "data.dvc")):
+        code, said = healthy.inside("worker", *command)
+        assert code == 0, said

@@ -41,12 +41,12 @@ def test_a_backup_round_trip_into_an_empty_stack(
         other.remove()
 
 
-def test_a_damaged_backup_is_refused(built: Stack, tmp_path: Path) -> None:
+def test_a_damaged_backup_is_refused(prepared: Stack, tmp_path: Path) -> None:
     folder = tmp_path / "damaged"
     folder.mkdir()
     (folder / "state.tar").write_bytes(b"x")
     (folder / "SHA256SUMS").write_text(f"{'0' * 64}  state.tar\n", encoding="utf-8")
-    done = built.run("bash", "docker/restore.sh", str(folder))
+    done = prepared.run("bash", "docker/restore.sh", str(folder))
     assert done.returncode == 2
     assert "damaged; nothing was restored" in done.stderr
 
@@ -65,3 +65,35 @@ def test_an_older_database_stops_the_start_and_names_the_command(healthy: Stack)
 
 def sql(statement: str) -> list[str]:
     return ["psql", "--username=postgres", "--dbname=mlflow", "--tuples-only", "--no-align", f"--command={statement}"]
+
+
+OLDER = """
+import os
+import sqlalchemy
+from alembic import command
+from alembic.script import ScriptDirectory
+from mlflow.store.db.utils import _get_alembic_config
+from mlflow.store.tracking.dbmodels.initial_models import Base
+
+url = os.environ["MLFLOW_BACKEND_STORE_URI"]
+Base.metadata.create_all(sqlalchemy.create_engine(url))
+config = _get_alembic_config(url)
+command.upgrade(config, list(ScriptDirectory.from_config(config).walk_revisions())[1].revision)
+"""
+
+
+def test_an_older_database_is_moved_by_the_upgrade_and_by_nothing_else(healthy: Stack) -> None:
+    healthy.inside("postgres", *sql("CREATE DATABASE older OWNER mlflow"))
+    address = f"postgresql+psycopg://mlflow:{healthy.settings['MLFLOW_DB_PASSWORD']}@postgres/older"
+    command = ["docker", "compose", "run", "--rm", "--no-TTY", "--env", f"MLFLOW_BACKEND_STORE_URI={address}", "schema"]
+    try:
+        assert healthy.run(*command, "python", "-c", OLDER).returncode == 0
+        refused = healthy.run(*command)
+        assert refused.returncode == 4
+        assert "run make upgrade" in refused.stderr
+        moved = healthy.run(*command, "python", "/srv/stack/schema.py", "upgrade")
+        assert moved.returncode == 0, moved.stderr
+        assert "MLflow: moved from" in moved.stdout
+        assert healthy.run(*command).returncode == 0
+    finally:
+        healthy.inside("postgres", *sql("DROP DATABASE older"))

@@ -29,9 +29,9 @@ def test_without_secrets_it_refuses_and_names_the_command(tmp_path: Path) -> Non
     assert "run make secrets" in done.stderr
 
 
-def test_the_secrets_are_random_and_for_their_owner_alone(built: Stack) -> None:
-    assert stat.S_IMODE((built.root / ".env").stat().st_mode) == 0o600
-    secrets = [value for name, value in built.settings.items() if name.endswith(("_PASSWORD", "_KEY"))]
+def test_the_secrets_are_random_and_for_their_owner_alone(prepared: Stack) -> None:
+    assert stat.S_IMODE((prepared.root / ".env").stat().st_mode) == 0o600
+    secrets = [value for name, value in prepared.settings.items() if name.endswith(("_PASSWORD", "_KEY"))]
     assert len(secrets) == len(set(secrets)) == 7
     assert all(len(value) == 32 for value in secrets)
 
@@ -39,13 +39,13 @@ def test_the_secrets_are_random_and_for_their_owner_alone(built: Stack) -> None:
 @pytest.mark.parametrize(
     "weak", ["admin", "password1234password1234", "aaaaaaaaaaaaaaaaaaaaaaaa", "it's:a/secret@of#mine!"]
 )
-def test_a_weak_secret_stops_the_start(built: Stack, weak: str) -> None:
-    good = built.settings["APP_PASSWORD"]
-    built.set("APP_PASSWORD", weak)
+def test_a_weak_secret_stops_the_start(prepared: Stack, weak: str) -> None:
+    good = prepared.settings["APP_PASSWORD"]
+    prepared.set("APP_PASSWORD", weak)
     try:
-        done = built.run("docker", "compose", "run", "--rm", "--no-TTY", "check")
+        done = prepared.run("docker", "compose", "run", "--rm", "--no-TTY", "check")
     finally:
-        built.set("APP_PASSWORD", good)
+        prepared.set("APP_PASSWORD", good)
     assert done.returncode == 2
     assert done.stdout.startswith("APP_PASSWORD ")
     assert weak not in done.stdout
