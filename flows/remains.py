@@ -15,8 +15,8 @@ from mlflow.tracking import MlflowClient
 from flows import disk, logged, protection, registry
 from flows.aliases import lock
 from flows.project import Project
-from flows.protection import Verdict
 from flows.tracking import OUTAGE, experiment_id, first_line
+from flows.verdict import Verdict, verdict
 from flows.versionview import DATASET_TAG
 
 
@@ -28,7 +28,7 @@ def verdicts(project: Project, tracking: MlflowClient) -> Iterator[Verdict]:
     registered = {entry.run_id for entry in registry.all_versions(tracking)}
     for run in runs(tracking, ViewType.DELETED_ONLY):
         if run.info.run_id not in registered and size(run.info.artifact_uri):
-            yield protection.verdict(
+            yield verdict(
                 place(run.info.artifact_uri), f"files of run {run.info.run_id}", True, "the run was deleted in MLflow"
             )
 
