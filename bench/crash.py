@@ -105,7 +105,7 @@ def attempt(workspace: Path, name: str, tally: Tally, took_s: float, draw: rando
     call = 1 + len(tally.calls) % 40
     stage = Stage(workspace, name, resume=resume, fault=f"kill:{call}" if at_call and not undisturbed else "")
     if not undisturbed and not at_call:
-        stage.process.join(draw.uniform(0, took_s))
+        stage.process.join(draw.uniform(0, 0.6 * took_s))
         stage.process.kill()
     code = stage.wait()
     if code == 0:

@@ -34,9 +34,9 @@ def services() -> list[Service]:
     return found
 
 
-def ask(name: str, url: str, health: str) -> Service:
+def ask(name: str, url: str, health: str, wait_s: float = ASK_S) -> Service:
     try:
-        with urlopen(health, timeout=ASK_S) as answer:
+        with urlopen(health, timeout=wait_s) as answer:
             return Service(name=name, url=url, up=answer.status == 200, detail="answers")
     except HTTPError as error:
         return Service(name=name, url=url, up=False, detail=f"answers with status {error.code}")

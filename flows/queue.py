@@ -13,10 +13,10 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Completed, Crashed, Failed, Scheduled
 
 from flows.errors import ServiceDownError
-from flows.health import REMEDY, ask, prefect_url
+from flows.health import ASK_S, REMEDY, ask, prefect_url
 
 DEPLOYMENT = "pivotline/local"
-ANSWER_S = 5.0
+ANSWER_S = 10.0  # for an order, which is worth a wait at a busy server; a look is not
 LISTED = 200  # the most that Prefect lists at once
 UNFINISHED = [
     StateType.SCHEDULED,
@@ -29,15 +29,15 @@ ENDS = {"done": Completed, "failed": Failed, "crashed": Crashed, "cancelled": Ca
 
 
 @contextmanager
-def prefect() -> Iterator[SyncPrefectClient]:
-    """A client of the Prefect server; raises ServiceDownError with the remedy when it does not answer."""
+def prefect(wait_s: float = ANSWER_S) -> Iterator[SyncPrefectClient]:
+    """A client of the Prefect server; raises ServiceDownError with the remedy when it does not answer in time."""
     url = prefect_url()
-    health = ask("Prefect", url, f"{url}/health")
+    health = ask("Prefect", url, f"{url}/health", wait_s)
     if not health.up:
         raise ServiceDownError(f"Prefect {health.detail}; {REMEDY}")
     try:
         with SyncPrefectClient(
-            url, auth_string=os.environ.get("PREFECT_API_AUTH_STRING"), httpx_settings={"timeout": ANSWER_S}
+            url, auth_string=os.environ.get("PREFECT_API_AUTH_STRING"), httpx_settings={"timeout": max(wait_s, 5.0)}
         ) as client:
             yield client
     except httpx.HTTPStatusError as error:
@@ -74,7 +74,7 @@ def submit(run_id: str, attempt: int) -> str:
 def flow_runs() -> dict[str, FlowRun] | None:
     """Prefect's newest flow run of each run, None when Prefect does not answer."""
     try:
-        with prefect() as client:
+        with prefect(ASK_S) as client:
             listed = client.read_flow_runs(
                 flow_run_filter=FlowRunFilter(), sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=LISTED
             )

@@ -82,6 +82,7 @@ def test_one_run_an_order_none_lost_when_the_worker_is_killed(project: Project) 
         control.resume(key)
 
     os.kill(first.pid, signal.SIGKILL)
+    first.wait()
     wait_for(lambda: not living(folder), 30)
     wait_for(lambda: state(key) == "crashed", 60)
     assert not next(entry for entry in control.services() if entry.name == "Worker").up
