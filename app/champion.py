@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app import charts
+from app import scores
 from app.format import plain, short, when, within
 from app.registered import SHELF, Found
 from flows.control import VersionView
@@ -46,7 +46,7 @@ def box(found: Found) -> None:
     rows = [row(view) for view in shown if view.score is not None]
     if rows:
         st.echarts_chart(
-            charts.whiskers(rows, 100 * best.chance), height=54 + 36 * len(rows), key="champion", alt=said(shown)
+            scores.whiskers(rows, 100 * best.chance), height=54 + 36 * len(rows), key="champion", alt=said(shown)
         )
     st.caption(plain(note(shown)))
 
@@ -59,7 +59,7 @@ def words(view: VersionView) -> list[str]:
     return [title(view.kind, view.preset), data, when(view.created_at)] if view.kind else [when(view.created_at)]
 
 
-def row(view: VersionView) -> charts.Whisker:
+def row(view: VersionView) -> scores.Whisker:
     low, high = view.interval or (view.score, view.score)
     return f"version {view.version}", 100 * (view.score or 0), 100 * (low or 0), 100 * (high or 0)
 

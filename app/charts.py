@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 Option = dict[str, Any]
 Point = tuple[float, float]
-Whisker = tuple[str, float, float, float]  # name, value, and the ends of its interval
 T = TypeVar("T")
 
 MUTED = "#7C8590"  # axis names and reference lines
@@ -147,44 +146,6 @@ def curves(name: str, series: Sequence[Option], last_step: float | None, **y: An
             "valueFormatter": "%.3f",
         },
         series=list(series),
-    )
-
-
-def whiskers(rows: Sequence[Whisker], chance: float) -> Option:
-    """Scores in percent, each a dot on its interval: the first in colour, those it must beat grey."""
-    called = [name for name, *_ in rows]
-    marks: list[Option] = []
-    for at, (name, value, low, high) in enumerate(rows):
-        paint = {"color": MUTED if at else ACCENT}
-        marks.append(
-            {
-                "type": "line",
-                "data": [[low, name], [high, name]] if high > low else [],
-                "symbol": "rect",
-                "symbolSize": [2, 9],
-                "showSymbol": True,
-                "lineStyle": paint | {"width": 2},
-                "itemStyle": paint,
-                "silent": True,
-            }
-        )
-        marks.append(
-            {
-                "type": "scatter",
-                "data": [[value, name]],
-                "symbolSize": 10,
-                "itemStyle": paint,
-                "label": {"show": True, "position": "top", "formatter": f"{value:.1f} %", "fontSize": SMALL},
-                "z": 3,
-            }
-        )
-    marks[-1]["markLine"] = rule(chance, "chance", "xAxis")
-    return base(
-        {"left": room(called), "top": 22, "bottom": 22, "right": 24, "containLabel": False},
-        xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
-        yAxis=name_axis() | {"data": called},
-        tooltip={"show": False},
-        series=[*marks, names(called)],
     )
 
 

@@ -62,7 +62,8 @@ def form(known: list[LibraryEntry]) -> None:
     forget_other([*sent, name, skip, str(meant)])
     lacking = "" if annotations else "annotated trades"
     lacking = lacking or ("" if name.strip() else "a name") or ("" if origin == HERE or candles else "candle files")
-    if st.button("Check files", type="primary", disabled=bool(lacking), help=f"Needs {lacking}." if lacking else None):
+    told = f"Needs {lacking}." if lacking else "Nothing is put into data/ by this."
+    if st.button("Check files", type="primary", disabled=bool(lacking), help=told, key="check"):
         assert annotations is not None
         check(
             Upload(label=annotations.name, content=annotations.getvalue()),

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts
+from app import scores
 from app.format import MISSING, count, percent, plain, short, size, within
 from flows.runview import RunView
 from model.kinds import title
@@ -30,18 +30,18 @@ def show(view: RunView) -> None:
 
 def score(judged: dict[str, Any]) -> None:
     st.markdown(f"**{answer(judged)}**")
-    scores = [("this run", judged[SCORE], judged.get("interval"))]
-    scores += [(RULES.get(name, name), rule[SCORE], None) for name, rule in judged["baselines"].items()]
-    drawn = [whisker(name, share, interval) for name, share, interval in scores if share is not None]
+    known = [("this run", judged[SCORE], judged.get("interval"))]
+    known += [(RULES.get(name, name), rule[SCORE], None) for name, rule in judged["baselines"].items()]
+    drawn = [whisker(name, share, interval) for name, share, interval in known if share is not None]
     st.echarts_chart(
-        charts.whiskers(drawn, 100 / len(judged["actions"])),
+        scores.whiskers(drawn, 100 / len(judged["actions"])),
         height=54 + 36 * len(drawn),
         key="scores",
         alt="Balanced accuracy of this run with its interval beside simple rules and chance, in percent",
     )
 
 
-def whisker(name: str, share: float, interval: list[float] | None) -> charts.Whisker:
+def whisker(name: str, share: float, interval: list[float] | None) -> scores.Whisker:
     low, high = interval or (share, share)
     return name, 100 * share, 100 * low, 100 * high
 

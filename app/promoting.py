@@ -94,7 +94,6 @@ def confirm() -> None:
 def roll_back(reason: str) -> None:
     pressed.carry_out(lambda: sentence(control.roll_back(reason)))
     registry_reader.registry.clear()
-    st.session_state.pop(WHY_BACK, None)
 
 
 def sentence(said: str) -> str:

@@ -58,7 +58,15 @@ def section() -> None:
             if st.button(f"Remove {several(going, 'item')}", disabled=not going, key="remove"):
                 st.session_state[ASKED] = found
                 st.rerun()
-            st.caption(f"Frees {size(found.free_bytes)}. Asks once." if going else "Nothing may go: all is protected.")
+            st.caption(outlook(found, going))
+
+
+def outlook(found: PrunePlan, going: int) -> str:
+    if not going:
+        return "Nothing may go: all is protected."
+    if not found.free_bytes:
+        return "Frees nothing yet: the same bytes have other names that stay. Asks once."
+    return f"Frees {size(found.free_bytes)}. Asks once."
 
 
 def freed(found: PrunePlan) -> str:

@@ -1,6 +1,7 @@
 """Doing a run again: with the same settings and dataset version, and whether the same weights came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -9,6 +10,7 @@ from app.format import plain, tag
 from flows.errors import classify
 from flows.runview import RunView
 
+Settings = Mapping[str, Mapping[str, Any]]
 REFUSED = "why a run was not reproduced"
 
 
@@ -33,8 +35,18 @@ def twins(views: Sequence[RunView]) -> list[tuple[RunView, RunView]]:
         (first, second)
         for at, first in enumerate(ordered)
         for second in ordered[at + 1 :]
-        if (first.params, first.dataset_version) == (second.params, second.dataset_version)
+        if first.dataset_version == second.dataset_version and same(first.params, second.params)
     ]
+
+
+def same(first: Settings, second: Settings) -> bool:
+    """Whether all settings that both know are equal: an older run knows none of what came later."""
+    return all(
+        value == second[section][name]
+        for section, values in first.items()
+        for name, value in values.items()
+        if name in second.get(section, {})
+    )
 
 
 def verdict(first: RunView, second: RunView) -> str:

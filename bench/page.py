@@ -24,6 +24,7 @@ import psutil
 from playwright.sync_api import Browser, Error, Page
 
 from bench.browser import BUSY, chromium
+from bench.lag import lags_s
 from bench.store import fill
 from flows.project import Project
 
@@ -40,6 +41,16 @@ MLFLOW = (
     "() => document.querySelectorAll('.js-plotly-plot .scatterlayer .trace').length > 0"
     " && document.body.innerText.includes('%s')"
 )
+
+
+def stored(project: Project, runs: int, points: int) -> tuple[str, list[str]]:
+    """The store of this size: made, or as an earlier bench left it."""
+    note = project.state / f"bench-{runs}-{points}.json"
+    if not note.exists():
+        project.state.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps(fill(project, runs, points)), encoding="utf-8")
+    experiment, ids = json.loads(note.read_text(encoding="utf-8"))
+    return experiment, ids
 
 
 def free_port() -> int:
@@ -118,44 +129,15 @@ def memory_mib(page: Page, server: psutil.Process, reruns: int) -> list[float]:
     return sizes
 
 
-def lags_s(browser: Browser, address: str, state: Path, epochs: int) -> list[float]:
-    """How long after an epoch's first row is in the file the page says that epoch, in a real training."""
-    settings = f"model.kind=cnn train.epochs={epochs} train.patience_epochs={epochs} train.seed={time.time_ns() % 9999}"
-    words = [word for setting in settings.split() for word in ("--set", setting)]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", "run", *words],
-        cwd=ROOT,
-        env=os.environ | {"PIVOTLINE_STATE": str(state)},
-        stdout=subprocess.DEVNULL,
-    )
-    written: dict[int, float] = {}
-    shown: dict[int, float] = {}
-    page = browser.new_page()
-    while run.poll() is None:
-        newest = max((state / "runs").iterdir(), default=None)
-        curve = next(iter([*newest.glob("**/curves/train.csv")]), None) if newest and newest.name > "20261129" else None
-        if curve and newest:
-            if newest.name not in page.url:
-                page.goto(f"{address}train?run={newest.name}")
-            rows = curve.read_text().splitlines()
-            if len(rows) > 1:
-                written.setdefault(int(rows[-1].split(",")[1]), time.monotonic())
-            text = page.evaluate("() => document.body.innerText")
-            at = text.find("epoch ")
-            if at >= 0 and f" of {epochs}" in text[at : at + 20]:
-                shown.setdefault(int(text[at + 6 :].split()[0]), time.monotonic())
-        time.sleep(0.05)
-    return [max(0.0, shown[epoch] - written[epoch]) for epoch in sorted(written)[2:] if epoch in shown]
-
-
 def main() -> None:
     asked = argparse.ArgumentParser()
     for name, default in {"runs": 200, "points": 10_000, "rounds": 5, "reruns": 1000, "epochs": 30}.items():
         asked.add_argument(f"--{name}", type=int, default=default)
+    asked.add_argument("--state", type=Path, help="folder of the store, which is filled once and kept")
     wanted = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        state = Path(folder)
-        experiment, ids = fill(Project(root=ROOT, state=state), wanted.runs, wanted.points)
+        state = (wanted.state or Path(folder)).resolve()
+        experiment, ids = stored(Project(root=ROOT, state=state), wanted.runs, wanted.points)
         with stack(state) as ports, chromium() as browser:
             report = measure(browser, ports, state, experiment, ids, wanted)
     OUT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -24,7 +24,8 @@ from flows.process import Process, descendants, session
 from flows.project import Project, find_project
 from flows.stages import environment
 
-SAVE_S, END_S, KILL_S = 6.0, 5.0, 2.0  # for a stage to save, for the run to write down its end, for the rest
+# For a stage to save, for the run to write down its end, for its process to leave, for the kernel to kill.
+SAVE_S, END_S, LEAVE_S, KILL_S = 6.0, 4.0, 8.0, 2.0
 Prove = Callable[[str], None]
 
 
@@ -39,8 +40,6 @@ def ask(project: Project, run_id: str) -> str:
     attempt = newest(project, run_id)
     if attempt and not attempt.process.is_here():
         return "asked the worker to end it"
-    if attempt:
-        tell(attempt)
     start(project, run_id)
     return "told its processes to save and end"
 
@@ -71,6 +70,7 @@ def carry_out(project: Project, run_id: str) -> None:
             return
         found = processes(attempt)
         used_bytes = sum(memory_bytes(process) for process in found)
+        tell(attempt)
         end_stage(attempt, prove)
         found += [process for process in end_run(project, attempt, prove) if process not in found]
         confirm(project, attempt, found, used_bytes, prove)
@@ -88,7 +88,7 @@ def processes(attempt: Attempt) -> list[Process]:
 def tell(attempt: Attempt) -> None:
     """SIGTERM to the stage, which saves; to the run's own process where no stage has one."""
     stage = session(attempt.group) if attempt.group else []
-    for process in stage or ([attempt.process] if attempt.process.lives() else []):
+    for process in stage or [attempt.process]:
         send(process, signal.SIGTERM)
 
 
@@ -96,7 +96,6 @@ def end_stage(attempt: Attempt, prove: Prove) -> None:
     """Waits for the stage to save and end, and kills what is left of it."""
     if attempt.group is None:
         return
-    tell(attempt)
     deadline, what = time.monotonic() + SAVE_S, "training" if attempt.stage == "train" else attempt.stage
     while left := session(attempt.group):
         if time.monotonic() > deadline:
@@ -113,7 +112,7 @@ def end_run(project: Project, attempt: Attempt, prove: Prove) -> list[Process]:
     found = processes(attempt)
     if not ended_within(project, attempt, END_S):
         send(attempt.process, signal.SIGTERM)
-    if not (ended_within(project, attempt, END_S) and wait_gone(processes(attempt), END_S)):
+    if not (ended_within(project, attempt, END_S) and wait_gone(processes(attempt), LEAVE_S)):
         left = processes(attempt)
         for process in left:
             send(process, signal.SIGKILL)

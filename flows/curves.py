@@ -100,6 +100,9 @@ def read_curve(path: Path) -> list[dict[str, str]]:
 
 def read_curves(workspace: Path) -> dict[str, list[dict[str, str]]]:
     """The curves of a run: those of its finished training, also one restored from the cache, else those that grow."""
+    return {split: read_curve(curves_folder(workspace) / f"{split}.csv") for split in SPLITS}
+
+
+def curves_folder(workspace: Path) -> Path:
     finished = any((workspace / OUTPUT / f"{split}.csv").exists() for split in SPLITS)
-    folder = workspace / (OUTPUT if finished else JOURNAL)
-    return {split: read_curve(folder / f"{split}.csv") for split in SPLITS}
+    return workspace / (OUTPUT if finished else JOURNAL)

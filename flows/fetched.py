@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock
 from mlflow.tracking import MlflowClient
 
-from flows import registry
+from flows import leases, registry
 from flows.logged import download
 from flows.project import Project
 from flows.versionview import FILES, VersionView
@@ -24,15 +24,16 @@ def folder(project: Project, tracking: MlflowClient, name: str, version: int) ->
     target = home(project, name) / f"{version}-{view.run_id}"
     home(project, name).mkdir(parents=True, exist_ok=True)
     with FileLock(project.locks / f"model-{name}-{version}.lock"):
-        return target if whole(target) else fetch(tracking, view, target)
+        return target if whole(target) else fetch(project, tracking, view, target)
 
 
-def fetch(tracking: MlflowClient, view: VersionView, target: Path) -> Path:
+def fetch(project: Project, tracking: MlflowClient, view: VersionView, target: Path) -> Path:
     """Downloads under a hidden name, checks every file, then gives the folder its name."""
     part = target.with_name(f".fetching-{target.name}")
     for stale in (part, target):
         shutil.rmtree(stale, ignore_errors=True)
-    download(tracking, view.name, view.version, part)
+    with leases.held(project, f"model:{view.model_id}", "it is being fetched"):
+        download(tracking, view.name, view.version, part)
     found = {name: sha256(part / name) for name in FILES if (part / name).is_file()}
     wrong = [name for name in FILES if found.get(name) != view.files.get(name, found.get(name)) or name not in found]
     if wrong:

@@ -5,38 +5,22 @@ on, every registered version and its run, every dataset version that anything na
 hour, since it may still be in the making. Links are never followed.
 """
 
-import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlparse
 
 from flows import dvccache, leases, runfile
-from flows.curves import read_curves
 from flows.library import remembered
 from flows.life import death, is_held, newest
 from flows.params import PruneConfig
 from flows.project import Project
+from flows.retained import of_checkpoints
+from flows.verdict import Verdict, real_folder, recent, verdict, young
 from flows.versionview import RUN_TAG
-from model.content import read_json
-from model.manifest import MANIFEST, OPTIMIZER, STATE, fault
 
-RECENT_S = 3600.0
 RESUMABLE = ("failed", "crashed", "cancelled")
 REMADE = ("artifacts/samples.npz", "artifacts/episodes.npz")  # what preprocess makes again
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """One thing on the disk, whether it goes, and why it goes or stays."""
-
-    path: Path
-    name: str
-    goes: bool
-    why: str
-    run_id: str | None = None
 
 
 class ModelLike(Protocol):
@@ -56,10 +40,6 @@ def run_ids(project: Project) -> list[str]:
     """Runs with a folder of their own; a link is nobody's run."""
     found = project.runs.iterdir() if project.runs.is_dir() else ()
     return sorted(path.name for path in found if runfile.RUN_ID.fullmatch(path.name) and real_folder(path))
-
-
-def real_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 def in_use(project: Project, run_id: str, finishing: str | None = None) -> str:
@@ -105,72 +85,6 @@ def of_run(project: Project, run_id: str, policy: PruneConfig, finishing: str | 
     yield from of_checkpoints(root, run_id, policy, used, state)
 
 
-def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, state: str) -> Iterator[Verdict]:
-    """Checkpoints in the order of their steps; what is kept as best or last is hash-clean, or it does not count."""
-    folders = [path for path in root.iterdir() if path.name.startswith("step-") and real_folder(path)]
-    steps = sorted(((step_of(path), path) for path in folders), key=lambda entry: (entry[0], entry[1].name))
-    newest = first(reversed(steps), policy.keep_last) if len(steps) > 1 else [path for _, path in steps]
-    ranked = by_score(root.parent, steps)
-    best = first(ranked, policy.keep_best) if len(steps) > 1 else []
-    for step, path in steps:
-        why = used or ("one of the last" if path in newest else "") or ("one of the best" if path in best else "")
-        if not why and state == "resumable" and step > step_of(newest[0] if newest else path):
-            why = "newer than the last good one, and the run can go on"
-        if not why and not newest:
-            why = "no checkpoint of the run is whole"
-        if not why and recent(path) and fault(path):
-            why = "not whole, and it may be in the making"
-        yield verdict(path, f"checkpoint {step}", not why, why or "neither best nor last", run_id)
-    if state == "done":  # last, since dropping it writes a manifest, and a full disk has room for that by then
-        yield from of_optimizers(steps, run_id, [path for path in best if path not in newest])
-
-
-def of_optimizers(steps: list[tuple[int, Path]], run_id: str, paths: Collection[Path]) -> Iterator[Verdict]:
-    """The optimiser states in checkpoints that stay as models alone."""
-    for step, path in steps:
-        if path in paths and (path / OPTIMIZER).is_file():
-            name = f"optimiser state of checkpoint {step}"
-            yield verdict(path / OPTIMIZER, name, True, "training does not go on", run_id)
-
-
-def first(steps: Iterable[tuple[int, Path]], count: int) -> list[Path]:
-    """The first `count` whole checkpoints; no more are read than needed."""
-    found: list[Path] = []
-    for _, path in steps:
-        if len(found) == count:
-            break
-        if not fault(path):
-            found.append(path)
-    return found
-
-
-def step_of(path: Path) -> int:
-    """The step in the manifest, never that of the name; -1 for a damaged one."""
-    try:
-        return int(read_json(path / MANIFEST)["step"])
-    except (ValueError, KeyError, TypeError):
-        return -1
-
-
-def by_score(workspace: Path, steps: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
-    """Checkpoints of judged epochs, best first: the higher balanced accuracy, among equals the lower action loss."""
-    scores = {}
-    for row in read_curves(workspace)["validation"]:
-        if row.get("balanced_accuracy"):
-            scores[int(row["step"])] = (float(row["balanced_accuracy"]), -float(row.get("action_loss") or 0))
-    own = best_step(steps)
-    judged = [entry for entry in steps if entry[0] in scores or entry[0] == own]
-    return sorted(judged, key=lambda entry: (entry[0] == own, scores.get(entry[0], ())), reverse=True)
-
-
-def best_step(steps: list[tuple[int, Path]]) -> int | None:
-    """The step that the training itself holds for its best, by whatever its kind of network is judged by."""
-    for _, path in reversed(steps):
-        with suppress(ValueError, KeyError, TypeError):
-            return read_json(path / STATE)["progress"]["best_step"]
-    return None
-
-
 def of_remade(project: Project, policy: PruneConfig) -> Iterator[Verdict]:
     """Verdicts on what preprocess would make again, in runs that are done."""
     done = [run_id for run_id in run_ids(project) if not in_use(project, run_id) and ended(project, run_id, None)]
@@ -187,11 +101,11 @@ def of_remade(project: Project, policy: PruneConfig) -> Iterator[Verdict]:
 def of_model(project: Project, model: ModelLike, referenced: Mapping[str, str]) -> Verdict:
     """The verdict on a logged model; `referenced` says by id which registered version needs it."""
     run_id = model.tags.get(RUN_TAG)
-    young = time.time() - (model.creation_timestamp or 0) / 1000 < RECENT_S
+    fresh = young((model.creation_timestamp or 0) / 1000)
     why = referenced.get(model.model_id, "") or leases.holder(project, f"model:{model.model_id}")
     if not why and run_id in run_ids(project):
         why = in_use(project, str(run_id))
-    why = why or ("it may be in the making" if young else "")
+    why = why or ("it may be in the making" if fresh else "")
     return verdict(
         Path(urlparse(model.artifact_location).path),
         f"model {model.model_id}",
@@ -233,13 +147,3 @@ def needed_objects(project: Project, trained_on: set[str] | None, going: Collect
 def of_object(path: Path, digest: str, needed: Mapping[str, str]) -> Verdict:
     why = needed.get(digest, "") or ("it may be in the making" if recent(path) else "")
     return verdict(path, f"object {digest[:9]}", not why, why or "nothing names it")
-
-
-def recent(path: Path) -> bool:
-    """Changed or linked within the last hour; a time in the future counts as recent."""
-    info = path.lstat()
-    return time.time() - max(info.st_mtime, info.st_ctime) < RECENT_S
-
-
-def verdict(path: Path, name: str, goes: bool, why: str, run_id: str | None = None) -> Verdict:
-    return Verdict(path=path, name=name, goes=goes, why=why, run_id=run_id)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from flows import disk, dvccache, protection, runfile
 from flows.params import PruneConfig
 from flows.project import Project
-from flows.protection import Verdict
+from flows.verdict import Verdict
 from model.manifest import OPTIMIZER
 
 if TYPE_CHECKING:

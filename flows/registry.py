@@ -1,5 +1,6 @@
 """Registered versions: one a run, however often registering it was interrupted."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,15 +94,19 @@ def views(tracking: MlflowClient, name: str) -> list[VersionView]:
 
 
 def references(tracking: MlflowClient) -> dict[str, str]:
-    """Every logged model that a registered version needs, and which: read version by version and alias by alias."""
-    found: dict[str, str] = {}
+    """Every logged model that a registered version needs, and which version that is."""
+    return {
+        model_id(entry): f"version {entry.version} of {entry.name} is made of it" for entry in all_versions(tracking)
+    }
+
+
+def all_versions(tracking: MlflowClient) -> Iterator[ModelVersion]:
+    """The versions of every model, read number by number and alias by alias, so that no index can hide one."""
     for model in every_model(tracking):
         newest = max((int(entry.version) for entry in model.latest_versions or ()), default=0)
-        numbers = {*range(1, newest + 1), *(int(version) for version in model.aliases.values())}
-        for number in sorted(numbers):
+        for number in sorted({*range(1, newest + 1), *(int(version) for version in model.aliases.values())}):
             if version := read_version(tracking, model.name, number):
-                found[model_id(version)] = f"version {number} of {model.name} is made of it"
-    return found
+                yield version
 
 
 def every_model(tracking: MlflowClient) -> list[RegisteredModel]:

@@ -15,8 +15,8 @@ from mlflow.tracking import MlflowClient
 from flows import disk, logged, protection, registry
 from flows.aliases import lock
 from flows.project import Project
-from flows.protection import Verdict
 from flows.tracking import OUTAGE, experiment_id, first_line
+from flows.verdict import Verdict, verdict
 from flows.versionview import DATASET_TAG
 
 
@@ -25,9 +25,10 @@ def verdicts(project: Project, tracking: MlflowClient) -> Iterator[Verdict]:
     needed = registry.references(tracking)
     for model in logged.models_of(tracking):
         yield protection.of_model(project, model, needed)
+    registered = {entry.run_id for entry in registry.all_versions(tracking)}
     for run in runs(tracking, ViewType.DELETED_ONLY):
-        if size(run.info.artifact_uri):
-            yield protection.verdict(
+        if run.info.run_id not in registered and size(run.info.artifact_uri):
+            yield verdict(
                 place(run.info.artifact_uri), f"files of run {run.info.run_id}", True, "the run was deleted in MLflow"
             )
 
@@ -45,8 +46,7 @@ def runs(tracking: MlflowClient, view: int) -> Iterator[Run]:
 def trained_on(tracking: MlflowClient) -> set[str]:
     """Dataset versions that runs and registered versions name; those of deleted runs too."""
     found = {run.data.tags.get(DATASET_TAG, "") for run in runs(tracking, ViewType.ALL)}
-    for model in registry.every_model(tracking):
-        found |= {entry.tags.get(DATASET_TAG, "") for entry in registry.every_version(tracking, model.name)}
+    found |= {entry.tags.get(DATASET_TAG, "") for entry in registry.all_versions(tracking)}
     return found - {""}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import owner, runfile, summary
+from flows.burial import OFFER
 from flows.errors import CancelledError, StageKilledError, classify
 from flows.keeper import Keeper, holding
 from flows.params import load_params
@@ -179,7 +180,7 @@ def ended_as(workspace: Path, error: BaseException) -> tuple[str, str]:
     if (runfile.read(workspace) or {}).get("cancel_asked_at"):
         return "cancelled", "cancelled"
     if owner.is_gone():
-        return "crashed", "the worker that ran it ended"
+        return "crashed", f"the worker that ran it ended; {OFFER}"
     if isinstance(error, StageKilledError):
         return "crashed", str(error)
     return ("failed", classify(error).message) if isinstance(error, Exception) else ("cancelled", "cancelled")

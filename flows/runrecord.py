@@ -12,8 +12,9 @@ from filelock import FileLock
 from mlflow.entities import Metric, Param, Run
 from mlflow.tracking import MlflowClient
 
-from flows.curves import SPLITS, read_curves
+from flows.curves import SPLITS
 from flows.project import Project
+from flows.tail import Tail
 from flows.tracking import experiment_id, find_run
 from flows.versionview import DATASET_TAG, RUN_TAG
 
@@ -31,6 +32,7 @@ class RunRecord:
 
     def __init__(self, tracking: MlflowClient, workspace: Path, record: dict[str, Any]) -> None:
         self.tracking, self.workspace, self.record = tracking, workspace, record
+        self.tails = {split: Tail(workspace, split) for split in SPLITS}
         run = find_run(tracking, record["run_id"])
         self.sent = {split: last_step(tracking, run, split) for split in SPLITS}
         self.mlflow_run_id = str((run or self._create()).info.run_id)
@@ -49,8 +51,8 @@ class RunRecord:
     def send_curves(self) -> int:
         """Sends the rows that MLflow lacks, whole rows at a time; how many points that were."""
         points = 0
-        for split, rows in read_curves(self.workspace).items():
-            fresh = [row for row in rows if int(row["step"]) > self.sent[split]]
+        for split, tail in self.tails.items():
+            fresh = [row for row in tail.rows() if int(row["step"]) > self.sent[split]]
             for batch in batches([list(as_metrics(split, row, self.record)) for row in fresh]):
                 self.tracking.log_batch(self.mlflow_run_id, metrics=batch)
                 self.sent[split] = batch[-1].step

@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import Timeout
 
-from flows import runfile, summary
+from flows import leases, runfile, summary
 from flows.life import is_held
 from flows.models import asked
 from flows.project import Project
@@ -62,7 +62,8 @@ def sync(project: Project, say: Say) -> Synced:
             if is_held(project, run_id):
                 continue
             try:
-                with recording(project, run_id).acquire(timeout=1.0):
+                held = leases.held(project, f"run:{run_id}", "its record is being brought level")
+                with held, recording(project, run_id).acquire(timeout=1.0):
                     sent, version = bring(project, tracking, project.workspace(run_id))
             except Timeout:
                 notes.append(f"run {run_id}: another process is writing its record")

@@ -6,6 +6,7 @@ Whether a server answers at all is asked first and with a short limit: its clien
 import logging
 import os
 from contextlib import nullcontext
+from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
@@ -13,6 +14,7 @@ import mlflow
 from filelock import FileLock
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -50,6 +52,7 @@ def client(project: Project) -> MlflowClient:
     project.make_state()
     # two first opens at once break the SQLite file for good; a server needs no lock, and a slow one must hold none
     with nullcontext() if uri.startswith("http") else FileLock(project.locks / "mlflow.lock"):
+        make_database(uri)
         mlflow.set_tracking_uri(uri)
         mlflow.set_registry_uri(uri)
         found = MlflowClient(tracking_uri=uri, registry_uri=uri)
@@ -77,6 +80,18 @@ def create_experiment(tracking: MlflowClient, location: str | None) -> None:
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":  # another process was first
             raise
+
+
+def make_database(uri: str) -> None:
+    """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good."""
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not uri.startswith("sqlite:///") or path.exists():
+        return
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    made = SqlAlchemyStore(f"sqlite:///{part}", (path.parent / "mlartifacts").as_uri())
+    made.engine.dispose()
+    part.replace(path)
 
 
 def artifact_location(project: Project, uri: str) -> str | None:

@@ -31,6 +31,8 @@ class VersionLike(Protocol):
     @property
     def status(self) -> str: ...
     @property
+    def source(self) -> str | None: ...
+    @property
     def creation_timestamp(self) -> int: ...
     @property
     def tags(self) -> Mapping[str, str]: ...
@@ -57,6 +59,7 @@ class VersionView:
     reason: str  # why it last became champion
     status: str
     files: dict[str, str]  # sha256 of each file of the model
+    model_id: str = ""  # of MLflow's logged model that it is made of
 
 
 def tags(workspace: Path, record: Mapping[str, Any]) -> dict[str, str]:
@@ -102,4 +105,5 @@ def view(entry: VersionLike, aliases: Sequence[str], reason: str) -> VersionView
         reason=reason,
         status=entry.status,
         files=files,
+        model_id=str(entry.source).removeprefix("models:/"),
     )

@@ -14,7 +14,8 @@ from foreign import TEXTS, live
 from run_views import service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, candles, dataset_reader, inert, trade_marks
+from app import backend, candles, dataset_reader, inert, trade_export, trade_marks
+from dataset.annotations import parse
 from dataset.cells import read_cells
 from dataset.importers.annotations import read_annotation_file
 from dataset.versions import version
@@ -195,6 +196,19 @@ def test_an_export_is_no_formula_and_comes_back_as_it_was(tmp_path: Path, text: 
     assert back["note"] == visible.strip()
     assert read_annotation_file(path).rejected == 0
     assert float(back["entry_price"]) == float(row["entry_price"])
+
+
+def test_exported_trades_are_the_same_when_they_are_read_back(data: Path, tmp_path: Path) -> None:
+    bars = dataset_reader.load(data, "SIM/ETH", "1m")
+    texts = [text.replace("\x00", "").replace("\u202e", "") for text in TEXTS]
+    rows = [trade_on(bars, 700 + i, 760 + i, name=f"={i}") | {"note": text} for i, text in enumerate(texts)]
+    write(data, rows)
+    path = tmp_path / "back.csv"
+    path.write_text(trade_export.trades_csv(version(data)), encoding="utf-8", newline="")
+    before, after = read_cells(data / "annotations.csv"), read_cells(path)
+    assert [cells["note"] for _, cells in after] == [cells["note"] for _, cells in before]
+    assert parse(after, "")[0] == parse(before, "")[0]
+    assert len(parse(after, "")[0]) == len(TEXTS)
 
 
 def test_headers_of_an_export_are_no_formulas() -> None:

@@ -11,7 +11,7 @@ from hostile import TEXTS
 from run_views import done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, champion, charts, registered
+from app import backend, champion, registered, scores
 from flows.control import Disk, VersionView
 from flows.errors import ServiceDownError
 from flows.runview import Progress
@@ -102,7 +102,7 @@ def test_what_the_intervals_do_not_prove_is_said(best: Any, before: Any, words: 
 
 
 def test_a_score_is_drawn_on_its_interval_and_only_ours_in_colour() -> None:
-    option = charts.whiskers([("version 2", 60.0, 50.0, 70.0), ("version 1", 40.0, 40.0, 40.0)], 33.3)
+    option = scores.whiskers([("version 2", 60.0, 50.0, 70.0), ("version 1", 40.0, 40.0, 40.0)], 33.3)
     assert [entry["data"] for entry in option["series"] if entry["type"] == "line"] == [
         [[50.0, "version 2"], [70.0, "version 2"]],
         [],

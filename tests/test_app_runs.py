@@ -126,8 +126,17 @@ def test_twins_are_told_whether_their_weights_are_equal(digits: str, states: str
 
 
 def test_runs_with_other_settings_are_no_twins() -> None:
+    view = done_view(1)
     other = replace(done_view(2), dataset_version="f" * 32)
-    assert not reproduction.twins([done_view(1), other])
+    assert not reproduction.twins([view, other])
+    seeded = replace(done_view(2), params=view.params | {"train": view.params["train"] | {"seed": 8}})
+    assert not reproduction.twins([view, seeded])
+
+
+def test_an_older_run_that_knows_fewer_settings_has_its_twin_all_the_same() -> None:
+    view = done_view(1)
+    older = replace(view, params={name: values for name, values in view.params.items() if name != "dqn"})
+    assert len(reproduction.twins([older, done_view(2)])) == 1
 
 
 def test_reproduce_asks_for_the_same_settings_and_version_once_and_compares(server: Server) -> None:

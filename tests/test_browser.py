@@ -25,6 +25,7 @@ QUIET = (
     "--disable-component-update --disable-sync"
 )
 RUN_MS = 300_000
+expect.set_options(timeout=60_000)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
@@ -186,8 +187,9 @@ def test_a_run_is_started_followed_and_read_from_the_page(browser: Browser, addr
 def rows(page: Page, *chosen: int) -> None:
     """Ticks rows of the table of runs, whose cells are painted."""
     table = page.locator(".stDataFrame canvas").first
+    table.wait_for(timeout=60_000)
     for row in chosen:
-        table.click(position={"x": 17, "y": 35 + 33 * row + 16})
+        table.click(position={"x": 17, "y": 35 + 33 * row + 16}, force=True)  # a scroller lies over it
         page.wait_for_timeout(1000)
 
 
@@ -226,6 +228,7 @@ def test_a_run_is_cancelled_after_a_question_with_proof_and_resumed(browser: Bro
     page.get_by_role("radio", name="lite").click()
     page.get_by_text("Advanced settings").click()
     fill(page, "Sequence length (bars)", "20")
+    fill(page, "Patience epochs", "500")  # so that the training ends by the cancel alone
     first = start(page, 500)
     expect(page.get_by_text(re.compile(r"epoch [2-9] of 500"))).to_be_visible(timeout=RUN_MS)
     second = start(page, 400)
@@ -234,7 +237,7 @@ def test_a_run_is_cancelled_after_a_question_with_proof_and_resumed(browser: Bro
 
     page.goto(f"{address}?run={first}")
     cancel(page)
-    expect(page.get_by_text(re.compile(r"asked \d\d:\d\d:\d\d.*training stopped"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(r"asked \d\d:\d\d:\d\d.*stopped.*checkpoint \d+ verified"))).to_be_visible()
     page.get_by_role("button", name=re.compile("Resume from update")).click()
     expect(page.get_by_text("attempt 2")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("heading", name="Running now")).to_be_visible(timeout=RUN_MS)

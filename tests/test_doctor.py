@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from record import give_record
 from trained import trained
 
 from flows import doctor, runfile, sync, tracking
@@ -32,8 +33,8 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Project:
     root.mkdir()
     for name in ("params.yaml", "dvc.yaml"):
         shutil.copy2(ROOT / name, root / name)
-    project = Project(root=root, state=root / "state")
     before = os.environ.pop("MLFLOW_TRACKING_URI", None)
+    project = give_record(Project(root=root, state=root / "state"))
     record = trained(project, RUN)
     workspace = project.workspace(RUN)
     tensors = {"w": torch.zeros(100)}

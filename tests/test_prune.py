@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import torch
+from record import give_record
 from trained import trained
 
-from flows import disk, leases, protection, prune, registry, remains, runfile, tracking
+from flows import disk, leases, prune, registry, remains, runfile, tracking, verdict
 from flows.ledger import Ledger
 from flows.params import PruneConfig
 from flows.process import Process
@@ -26,10 +27,9 @@ RUN, OTHER, THIRD = "20261130-120000-aaaaaa", "20261130-120001-bbbbbb", "2026113
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setattr(protection, "RECENT_S", -1.0)
+    monkeypatch.setattr(verdict, "RECENT_S", -1.0)
     made = Project(root=tmp_path / "project", state=tmp_path / "project" / "state")
-    made.make_state()
-    return made
+    return give_record(made)
 
 
 def checkpoints(project: Project, run_id: str, steps: tuple[int, ...], best: int, state: str = "done") -> Path:
@@ -176,7 +176,7 @@ def test_what_may_be_in_the_making_stays(project: Project, monkeypatch: pytest.M
     assert set(going(project)) == {
         "part .saving-00000004", "checkpoint -1", "unfinished workspace", "optimiser state of checkpoint 1"
     }  # fmt: skip
-    monkeypatch.setattr(protection, "RECENT_S", 3600.0)
+    monkeypatch.setattr(verdict, "RECENT_S", 3600.0)
     assert set(going(project)) == {"optimiser state of checkpoint 1"}
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from mlflow.tracking import MlflowClient
+from record import give_record
 from trained import DATASET, trained
 
 from flows import aliases, history, models, registry, tracking
@@ -67,7 +68,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         (tmp_path / name).write_bytes((Path(__file__).parents[1] / name).read_bytes())
     monkeypatch.setenv("PIVOTLINE_PROJECT", str(tmp_path))
     monkeypatch.setenv("PIVOTLINE_STATE", str(tmp_path / "state"))
-    return Project(root=tmp_path, state=tmp_path / "state")
+    return give_record(Project(root=tmp_path, state=tmp_path / "state"))
 
 
 def register(project: Project, run_id: str, right: int, simulated: bool = False) -> registry.Registered:

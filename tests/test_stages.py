@@ -50,6 +50,17 @@ def test_a_stage_says_its_lines_and_is_restored_the_second_time(project: Project
     assert "hello" in (folder / "logs" / "run.log").read_text()
 
 
+def test_a_fresh_stage_runs_again_though_the_cache_knows_it(project: Project) -> None:
+    folder = workspace(project, "from pathlib import Path; print('hello'); Path('made').write_text('m')")
+    lines: list[str] = []
+    for fresh in (False, True):
+        done = stages.run_stage(project, folder, "train", lines.append, fresh=fresh)
+        (folder / "dvc.lock").unlink()
+        (folder / "made").unlink()
+    assert lines == ["hello", "hello"]
+    assert not done.cached
+
+
 @pytest.mark.parametrize(
     ("script", "code", "words"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mlflow.tracking._model_registry.client import ModelRegistryClient
 from mlflow.tracking._tracking_service.client import TrackingServiceClient
+from record import give_record
 from trained import trained, write_curves
 
 from flows import runfile, sync, tracking
@@ -21,7 +22,7 @@ RUN = "20261130-120000-abcdef"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return Project(root=tmp_path, state=tmp_path / "state")
+    return give_record(Project(root=tmp_path, state=tmp_path / "state"))
 
 
 def ended(project: Project, state: str = "done", steps: int = 300) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from record import give_record
 
 from flows import tracking
 from flows.curves import CurveWriter
@@ -18,7 +19,7 @@ RUN = "20261130-120000-abcdef"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return Project(root=tmp_path, state=tmp_path / "state")
+    return give_record(Project(root=tmp_path, state=tmp_path / "state"))
 
 
 def record() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import backend, dataset_reader, dataset_shape, health, importing, versions_table
+from app import backend, dataset_reader, dataset_shape, health, importing, trade_export, versions_table
 from app.candles import HEIGHT, SHOWN, chart, frame
 from app.dataset_reader import library, window
 from app.format import count, plain, several, short
@@ -133,6 +133,9 @@ def on_candles(version: str, info: DatasetInfo, trades: list[Annotation]) -> Non
         st.markdown(f"**Trade {plain(trade.annotation_id)}** :gray[{place + 1} of {len(trades)}]")
         turn(ids, place)
         st.table(facts(trade), border="horizontal")
+        st.download_button(
+            "Download trades as CSV", lambda: trade_export.trades_csv(version), "annotations.csv", "text/csv"
+        )
 
 
 def timeframe_input(info: DatasetInfo) -> str:

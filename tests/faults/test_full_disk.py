@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 from checkout import copy_project
+from small_disk import fill, free, small_disk
 from trained import trained, write_curves
 
 from dataset.versions import version
-from faults.small_disk import fill, free, small_disk
-from flows import budget, dvccache, protection, prune, runfile, sync, tracking, workspace
+from flows import budget, dvccache, prune, runfile, sync, tracking, verdict, workspace
 from flows.errors import RESOURCES, ResourceError, classify
 from flows.params import PruneConfig
 from flows.project import Project
@@ -88,7 +88,7 @@ def test_a_dataset_that_does_not_fit_leaves_the_original_alone(
 
 
 def test_a_prune_needs_no_room_and_says_what_it_freed(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protection, "RECENT_S", -1.0)
+    monkeypatch.setattr(verdict, "RECENT_S", -1.0)
     project = Project(root=disk, state=disk / "state")
     root = project.workspace(RUN) / "checkpoints"
     for step in (1, 2, 3, 4):

@@ -1,0 +1,95 @@
+"""A cancel ends every process of a run, also those that ignore signals, and proves it; and what dies is told so."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from scripted import Command, arrived, living, make, pivotline, record, state_json, wait_for
+
+from flows.project import Project
+
+pytestmark = pytest.mark.slow
+GONE_S = 15.0
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return make(tmp_path_factory.mktemp("cancel"))
+
+
+POINTS = [
+    ("preprocess:polite", "preprocess.seq_len=21", "preprocess stopped "),
+    ("train:polite", "train.seed=21", "training stopped "),
+    ("train:stubborn", "train.seed=22", "training did not end within 6 s: killed "),
+    ("register:hangs", "train.seed=23", ""),
+]
+
+
+@pytest.mark.parametrize(("trial", "setting", "line"), POINTS, ids=[point[0] for point in POINTS])
+def test_a_cancel_at(project: Project, trial: str, setting: str, line: str) -> None:
+    process = Command(project, "run", "--set", setting, TRIAL=trial)
+    workspace = arrived(project, process)
+    time.sleep(0.5)  # a stubborn stage starts a stubborn child
+    assert living(workspace) or trial.startswith("register")
+    code, said = pivotline(project, "cancel", workspace.name)
+    assert code == 0, said
+    asked = time.monotonic()
+    wait_for(lambda: not living(workspace) and not process.runs(), GONE_S)
+    assert time.monotonic() - asked < GONE_S
+    wait_for(lambda: any("MLflow" in text for text in record(workspace)["proof"]))
+    assert process.wait() == 143, process.said()
+    found = record(workspace)
+    assert found["state"] == "cancelled"
+    proof = found["proof"]
+    assert proof[0].startswith("asked ")
+    assert not line or proof[1].startswith(line), proof
+    assert any(text.endswith((" processes ended", "1 process ended")) for text in proof)
+    assert any(text.startswith("memory is back: ") for text in proof)
+    assert proof[-1] == "MLflow run killed"
+    assert state_json(project, workspace.name)["proof"] == proof
+    code, said = pivotline(project, "cancel", workspace.name)
+    assert (code, said) == (2, f"error: run {workspace.name} is cancelled: there is nothing to cancel\n")
+
+
+def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:
+    """No second attempt while one lives; what was done is not done again."""
+    process = Command(project, "run", "--set", "train.seed=24", TRIAL="train:polite")
+    workspace = arrived(project, process)
+    code, said = pivotline(project, "resume", workspace.name)
+    assert code == 2
+    assert f"run {workspace.name} is running: there is nothing to resume; process {process.pid} on " in said
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(20) == 143
+    assert record(workspace)["state"] == "cancelled"
+    code, said = pivotline(project, "resume", workspace.name)
+    assert code == 5, said  # the scripted stages leave no whole result
+    assert record(workspace)["attempt"] == 2, said
+    assert [record(workspace)["stages"][name]["state"] for name in ("preprocess", "train")] == ["cached", "done"]
+
+
+@pytest.mark.parametrize("victim", ["run", "dvc", "stage"])
+def test_a_kill_of(project: Project, victim: str) -> None:
+    """Whichever process dies, the others end, the run is told to have crashed, and it can be resumed."""
+    process = Command(project, "run", "--set", f"train.seed={31 + len(victim)}", TRIAL="train:polite")
+    workspace = arrived(project, process)
+    killed = process.pid if victim == "run" else pick(workspace, victim)
+    os.kill(killed, signal.SIGKILL)
+    at = time.monotonic()
+    wait_for(lambda: not living(workspace), 10)
+    gone_s = time.monotonic() - at
+    process.wait(20)
+    found = state_json(project, workspace.name)
+    assert found["state"] == "crashed", found
+    words = "ended without a word in train" if victim == "run" else "train was killed"
+    assert words in found["message"]
+    assert "resume" in found["message"]
+    assert gone_s < 8  # about 2 s on an idle machine
+
+
+def pick(workspace: Path, victim: str) -> int:
+    """The process of a run's stage: DVC, which leads the group, or the stage itself."""
+    pids = living(workspace)
+    leader = next(pid for pid in pids if os.getsid(pid) == pid)
+    return leader if victim == "dvc" else next(pid for pid in pids if pid != leader)

@@ -1,0 +1,128 @@
+"""The queue under trial, with a real Prefect server and worker: one run an order, one at a time, and none lost."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+from prefect.states import Pending
+from scripted import Command, environment, living, make, record, wait_for
+
+from flows import control, queue, reconciliation, workspace
+from flows.errors import ServiceDownError
+from flows.project import Project
+from flows.silence import Silence
+
+pytestmark = pytest.mark.slow
+DOORS = 20
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project of scripted stages with a Prefect server, which this process knows too."""
+    project = make(tmp_path_factory.mktemp("queue"))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    told = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_HOME": str(project.state / "prefect")}
+    told |= {"PIVOTLINE_PROJECT": str(project.root), "PIVOTLINE_STATE": str(project.state)}
+    told |= {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    with pytest.MonkeyPatch.context() as patch, (project.state / "server.txt").open("w") as log:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        for name, value in told.items():
+            patch.setenv(name, value)
+        server = subprocess.Popen(command, env=environment(project, **told), stdout=log, stderr=log)
+        try:
+            wait_for(lambda: control.services()[0].up)
+            yield project
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def worker(project: Project, trial: str = "") -> Command:
+    names = ("PREFECT_API_URL", "PREFECT_HOME", "PIVOTLINE_PROJECT")
+    serving = Command(project, "serve", TRIAL=trial, **{name: os.environ[name] for name in names})
+    wait_for(lambda: any(entry.name == "Worker" and entry.up for entry in control.services()))
+    return serving
+
+
+def served() -> bool:
+    try:
+        queue.check()
+    except ServiceDownError:
+        return False
+    return True
+
+
+def state(run_id: str) -> str:
+    return control.run(run_id).state
+
+
+def test_one_run_an_order_none_lost_when_the_worker_is_killed(project: Project) -> None:
+    first = worker(project, "train:polite")
+    wait_for(served)
+    key = control.new_key()
+    with ThreadPoolExecutor(DOORS) as doors:
+        taken = list(doors.map(lambda _: control.trigger({}, key=key), range(DOORS)))
+    assert {entry.run_id for entry in taken} == {key}
+    assert len({entry.flow_run_id for entry in taken}) == 1
+    assert len(list(project.runs.glob("*-*-*"))) == 1
+    folder = project.workspace(key)
+    wait_for(lambda: (folder / "arrived").exists(), 120)
+    later = control.trigger({"train": {"seed": 2}})
+    assert control.run(later.run_id).reason == f"waits for run {key}"
+    with pytest.raises(ValueError, match=f"run {key} is running: there is nothing to resume"):
+        control.resume(key)
+
+    os.kill(first.pid, signal.SIGKILL)
+    wait_for(lambda: not living(folder), 30)
+    wait_for(lambda: state(key) == "crashed", 60)
+    assert not next(entry for entry in control.services() if entry.name == "Worker").up
+    unknown = control.new_key()
+    workspace.create(project, unknown, {"train": {"seed": 3}}, door="queue")  # frozen, and its order died
+
+    second = worker(project)
+    try:
+        wait_for(lambda: state(unknown) == state(later.run_id) == "done", 240)
+        assert record(folder)["state"] == "crashed"
+        assert "resume" in record(folder)["message"]
+        assert control.resume(key).run_id == key
+        wait_for(lambda: state(key) == "done", 120)
+        assert control.run(key).attempt == 2
+        began = [record(project.workspace(name))["started_at"] for name in (later.run_id, unknown, key)]
+        ended = [record(project.workspace(name))["ended_at"] for name in (later.run_id, unknown, key)]
+        spans = sorted(zip(began, ended, strict=True))
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))  # one at a time
+        wait_for(lambda: not [entry for entry in queue.unfinished() if entry.name == key], 90)
+    finally:
+        os.kill(second.pid, signal.SIGTERM)
+        second.wait(30)
+
+
+def test_a_run_that_a_dead_worker_took_goes_back_into_the_queue(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconciliation, "PENDING_S", 0.0)
+    accepted = control.trigger({"train": {"seed": 4}})
+    queue.set_state(accepted.flow_run_id, Pending())
+    said: list[str] = []
+    seen = Silence()
+    for _ in range(2):
+        reconciliation.reconcile(project, said.append, seen)
+    found = queue.find(accepted.flow_run_id)
+    assert found is not None
+    assert found.state is not None
+    assert found.state.type.value == "SCHEDULED"
+    assert said == [f"run {accepted.run_id} is back in the queue: its worker ended before it began"]
+    assert control.cancel(accepted.run_id) == "taken out of the queue"
+    found = queue.find(accepted.flow_run_id)
+    assert found is not None
+    assert found.state is not None
+    assert found.state.type.value == "CANCELLED"
