@@ -31,7 +31,12 @@ def whiskers(rows: Sequence[Whisker], chance: float) -> charts.Option:
                 "data": [[value, name]],
                 "symbolSize": 10,
                 "itemStyle": paint,
-                "label": {"show": True, "position": "top", "formatter": f"{value:.1f} %", "fontSize": charts.SMALL},
+                "label": {
+                    "show": True,
+                    "position": "top" if high > low else "right",
+                    "formatter": f"{value:.1f} %",
+                    "fontSize": charts.SMALL,
+                },
                 "z": 3,
             }
         )

@@ -9,6 +9,7 @@ from flows.control import Service
 from flows.runview import RunView
 
 NEWEST = 6
+IDLE_S = 15  # between looks while nothing is queued or runs
 
 
 def page() -> None:
@@ -23,7 +24,7 @@ def page() -> None:
         st.subheader("Champion", anchor=False)
         champion.show()
     moving = any(view.state in ACTIVE for view in backend.runs())
-    every = EVERY_S if moving else None
+    every = EVERY_S if moving else IDLE_S
     with right:
         st.subheader("Running", anchor=False)
         st.fragment(running, run_every=every)(moving)
@@ -38,8 +39,8 @@ def page() -> None:
 def running(moving: bool) -> None:
     """The run that trains, and how many wait."""
     views = backend.runs()
-    if moving and not any(view.state in ACTIVE for view in views):
-        st.rerun()  # the last one has ended: draw it once more, without a timer
+    if moving != any(view.state in ACTIVE for view in views):
+        st.rerun()  # one has begun or the last has ended: another timer
     now = [view for view in views if view.state == "running"]
     waiting = sorted((view for view in views if view.state == "queued"), key=lambda view: view.place or 0)
     with st.container(border=True, height="stretch"):

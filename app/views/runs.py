@@ -10,7 +10,7 @@ from app.live import ACTIVE
 from app.settings import settings
 from flows.runview import RunView
 
-EVERY_S = 3
+EVERY_S, IDLE_S = 3, 15  # while a run is queued or runs, and else
 
 
 def page() -> None:
@@ -20,14 +20,14 @@ def page() -> None:
     with action.container(horizontal=True, horizontal_alignment="right"):
         st.download_button("Download CSV", lambda: catalogue.export(backend.all_runs()), "runs.csv", "text/csv")
     closed = "Prefect" in health.watch()
-    st.fragment(body, run_every=EVERY_S if moving else None)(moving, closed)
+    st.fragment(body, run_every=EVERY_S if moving else IDLE_S)(moving, closed)
 
 
 def body(moving: bool, closed: bool) -> None:
     """Everything that changes: filters, table and comparison are drawn again while a run is queued or runs."""
     views = backend.all_runs()
-    if moving and not any(view.state in ACTIVE for view in views):
-        st.rerun()  # the last one has ended: draw it once more, without a timer
+    if moving != any(view.state in ACTIVE for view in views):
+        st.rerun()  # one has begun or the last has ended: another timer
     if not views:
         empty()
         return
