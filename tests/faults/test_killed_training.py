@@ -65,6 +65,20 @@ def test_killed_at_each_file_call_in_turn(tmp_path: Path, whole: Path) -> None:
     assert history(folder) == history(whole)
 
 
+def test_a_retry_that_is_killed_at_once_does_not_borrow_the_checkpoints_of_the_first_try(
+    tmp_path: Path, whole: Path
+) -> None:
+    """Their updates are no longer in the journal, so the finished curves would have a hole."""
+    folder = make(tmp_path / "run", whole)
+    run(folder)
+    stage, journal = start(folder), folder / "journal" / "train.csv"
+    while not journal.exists() or journal.read_text().count("\n") > UPDATES:
+        time.sleep(0.001)
+    stage.kill()
+    assert list_complete(folder / "checkpoints")[-1].step == UPDATES
+    assert "training starts anew" in goes_on(folder, whole)
+
+
 def test_told_to_end_before_the_first_update(tmp_path: Path, whole: Path) -> None:
     folder = make(tmp_path / "run", whole)
     stage = start(folder)

@@ -1,0 +1,65 @@
+"""The journal of a training: cut back to a checkpoint, read while it grows, and replaced by the finished curves."""
+
+from pathlib import Path
+
+from flows.curves import JOURNAL, OUTPUT, CurveWriter, cut, publish, read_curves
+
+
+def write(folder: Path, steps: range) -> None:
+    """Updates, three an epoch, and a validation after each third."""
+    writer = CurveWriter(folder)
+    for step in steps:
+        writer.write({"split": "train", "step": step, "epoch": (step + 2) // 3, "loss": 1 / step})
+        if step % 3 == 0:
+            writer.write({"split": "validation", "step": step, "epoch": step // 3, "loss": 0.5})
+    writer.sync()
+    writer.close()
+
+
+def texts(folder: Path) -> list[str]:
+    return [(folder / f"{split}.csv").read_text() for split in ("train", "validation")]
+
+
+def test_a_journal_that_is_cut_and_goes_on_is_the_whole_one(tmp_path: Path) -> None:
+    write(tmp_path / "whole", range(1, 10))
+    for last, epochs in ((4, 1), (6, 2), (6, 1), (2, 0), (9, 3)):
+        folder = tmp_path / f"{last}-{epochs}"
+        write(folder, range(1, 9))
+        cut(folder, last, epochs)
+        assert len(read_curves_in(folder)["train"]) == min(last, 8)
+        assert len(read_curves_in(folder)["validation"]) == min(epochs, 2)
+        if epochs == last // 3 and last < 9:
+            write(folder, range(last + 1, 10))
+            assert texts(folder) == texts(tmp_path / "whole")
+
+
+def read_curves_in(folder: Path) -> dict:
+    home = folder.with_name(f"{folder.name}-home")
+    home.mkdir(exist_ok=True)
+    if not (home / JOURNAL).exists():
+        (home / JOURNAL).symlink_to(folder)
+    return read_curves(home)
+
+
+def test_a_half_written_line_is_cut_away(tmp_path: Path) -> None:
+    write(tmp_path / "whole", range(1, 4))
+    write(tmp_path / "torn", range(1, 4))
+    with (tmp_path / "torn" / "train.csv").open("a") as file:
+        file.write("4,2,0.")
+    cut(tmp_path / "torn", 9, 9)
+    assert texts(tmp_path / "torn") == texts(tmp_path / "whole")
+
+
+def test_finished_curves_come_before_the_journal(tmp_path: Path) -> None:
+    write(tmp_path / JOURNAL, range(1, 3))
+    assert len(read_curves(tmp_path)["train"]) == 2
+    write(tmp_path / "other", range(1, 6))
+    publish(tmp_path / "other", tmp_path / OUTPUT)
+    assert len(read_curves(tmp_path)["train"]) == 5
+
+
+def test_a_split_without_rows_has_an_empty_output(tmp_path: Path) -> None:
+    write(tmp_path / JOURNAL, range(1, 3))
+    publish(tmp_path / JOURNAL, tmp_path / OUTPUT)
+    assert (tmp_path / OUTPUT / "validation.csv").read_text() == ""
+    assert read_curves(tmp_path)["validation"] == []
