@@ -1,6 +1,7 @@
 """A run that ended before its time: how its cancel went, line by line, and the ways to go on with it."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from flows.runview import RunView
 
 DEAD = ("failed", "crashed", "cancelled")
 REFUSED = "why a run was not revived"
+PROOF_S = 30.0  # within which the last lines of a proof come
 
 
 def revive(view: RunView, closed: bool) -> None:
@@ -37,6 +39,13 @@ def send(order: Callable[[str], Accepted], run_id: str) -> None:
     except orders.REFUSALS as error:
         st.session_state[REFUSED] = run_id, classify(error).message
     st.query_params["run"] = run_id
+
+
+def is_proved(view: RunView) -> bool:
+    """Whether no line of a cancel can come any more."""
+    if not view.proof or view.ended_at is None:
+        return True
+    return (datetime.now(UTC) - datetime.fromisoformat(view.ended_at)).total_seconds() > PROOF_S
 
 
 def proof(view: RunView) -> None:

@@ -24,13 +24,13 @@ def follow(closed: bool) -> None:
     views = backend.runs()
     if "run" not in st.query_params and views:
         st.query_params["run"] = most_current(views).run_id
-    moving = any(view.state in ACTIVE for view in views)
+    moving = any(map(moves, views))
     st.fragment(tick, run_every=EVERY_S if moving else None)(closed, moving)
 
 
 def tick(closed: bool, moving: bool) -> None:
     views = backend.runs()
-    if moving and not any(view.state in ACTIVE for view in views):
+    if moving and not any(map(moves, views)):
         st.rerun()  # the last one has ended: draw it once more, without a timer
     wanted = st.query_params.get("run")
     view = known(wanted) if wanted else None
@@ -38,6 +38,11 @@ def tick(closed: bool, moving: bool) -> None:
         show(view, views, closed)
     newest.queue(views)
     newest.table(views, view.run_id if view else None)
+
+
+def moves(view: RunView) -> bool:
+    """Whether there will be more to see of a run without anybody asking for it."""
+    return view.state in ACTIVE or not dead.is_proved(view)
 
 
 def most_current(views: list[RunView]) -> RunView:
