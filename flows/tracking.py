@@ -22,6 +22,7 @@ from flows.project import Project
 from flows.versionview import RUN_TAG
 
 EXPERIMENT = "pivotline"
+ADDRESSES = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI")
 REASON_TAG = "pivotline.reason"
 ANSWER_S = 2.0  # the longest a server that lives takes to say so
 PROBE = "api/2.0/mlflow/experiments/get-by-name?experiment_name="  # reads its database, unlike /health
@@ -53,12 +54,23 @@ def client(project: Project) -> MlflowClient:
     # two first opens at once break the SQLite file for good; a server needs no lock, and a slow one must hold none
     with nullcontext() if uri.startswith("http") else FileLock(project.locks / "mlflow.lock"):
         make_database(uri)
-        mlflow.set_tracking_uri(uri)
-        mlflow.set_registry_uri(uri)
+        use(uri)
         found = MlflowClient(tracking_uri=uri, registry_uri=uri)
         if found.get_experiment_by_name(EXPERIMENT) is None:
             create_experiment(found, artifact_location(project, uri))
     return found
+
+
+def use(uri: str) -> None:
+    """Makes it MLflow's address in this process alone: MLflow tells children too, who would take it for their own."""
+    told = {name: os.environ.get(name) for name in ADDRESSES}
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_registry_uri(uri)
+    for name, value in told.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def answers(uri: str) -> bool:

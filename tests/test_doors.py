@@ -212,8 +212,10 @@ def test_the_version_holds_no_pickle_and_predicts(foreground: tuple[Project, dic
     import mlflow
     import numpy as np
 
+    from flows.tracking import client
+
     project, result = foreground
-    mlflow.set_tracking_uri(f"sqlite:///{project.state / 'mlflow.db'}")
+    client(project)
     folder = Path(mlflow.artifacts.download_artifacts("models:/pivotline@candidate"))
     assert not [path for path in folder.rglob("*") if path.suffix in (".pkl", ".pickle", ".pt", ".pth", ".bin")]
     assert sha256(next(folder.rglob("weights.safetensors"))) == result["weights_sha256"]

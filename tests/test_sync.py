@@ -12,6 +12,7 @@ from mlflow.tracking._tracking_service.client import TrackingServiceClient
 from record import give_record
 from trained import trained, write_curves
 
+from bench.forked import CONTEXT
 from flows import runfile, sync, tracking
 from flows.project import Project
 from flows.runrecord import RunRecord
@@ -97,10 +98,16 @@ KILLED = 9
 
 
 def sync_killed_at(project: Project, last: int, after: bool) -> int:
-    """Brings MLflow level in a child process that is gone before or after its `last` call; its exit status."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    """Brings MLflow level in a process of its own that is gone before or after its `last` call; its exit status."""
+    child = CONTEXT.Process(target=sync_until, args=(project, last, after))
+    child.start()
+    child.join(120)
+    assert child.exitcode is not None, f"the sync that should end at call {last} hangs"
+    return child.exitcode
+
+
+def sync_until(project: Project, last: int, after: bool) -> None:
+    """A sync whose `last` call is its end."""
     count = itertools.count(1)
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,7 +133,7 @@ def sync_killed_at(project: Project, last: int, after: bool) -> int:
 
 @pytest.mark.slow
 def test_a_kill_at_every_call_leaves_one_run_one_version_and_no_orphan(project: Project) -> None:
-    """The parent opens no database before its children are done: SQLite does not bear a fork."""
+    """The children come from a fork server, which has no threads and no open database."""
     ended(project, steps=3)
     killed = 0
     for call in itertools.count(1):

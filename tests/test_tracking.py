@@ -1,5 +1,6 @@
 """The record in MLflow: complete when it is there, and never in the way when it is not."""
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -80,3 +81,8 @@ def test_a_dead_server_costs_the_record_and_is_said_once(project: Project, monke
     assert recorder.offline
     assert len(said) == 1
     assert "training goes on" in said[0]
+
+
+def test_the_address_of_the_record_is_told_to_no_child(project: Project) -> None:
+    tracking.client(project)
+    assert not {"MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"} & os.environ.keys()
