@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install data run up test lint bench screenshots clean lock secrets stack stack-down test-stack backup restore upgrade tidy
+.PHONY: help install data run up test lint bench screenshots clean lock secrets stack stack-down test-stack test-stack-life backup restore upgrade tidy
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 install: $(VENV)/.installed ## Make .venv and install the lock
 
@@ -63,8 +63,11 @@ stack: .env ## Build and start the whole stack in containers; the page is on 127
 stack-down: ## End the containers; databases, models and runs stay
 	docker compose down
 
-test-stack: install ## Try the containers end to end: start, run, hardening, faults, backup; needs a Docker engine
-	pytest -m stack tests/stack
+test-stack: install ## Try the containers end to end: start, run, hardening; needs a Docker engine
+	pytest -m stack tests/stack/test_start.py tests/stack/test_hardening.py
+
+test-stack-life: install ## Try what the containers live through: kills, outages, backup, upgrade (half an hour)
+	pytest -m stack tests/stack/test_faults.py tests/stack/test_life.py
 
 backup: ## Copy databases, artifacts, runs and the dataset store into a new folder below backups/
 	bash docker/backup.sh

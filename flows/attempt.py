@@ -1,12 +1,17 @@
 """A further attempt of a run that ended early: from its newest checkpoint, or from the start."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from filelock import Timeout
 
 from flows import runfile
 from flows.burial import bury
-from flows.life import death, is_held, newest
+from flows.life import cancel_lock, death, is_held, newest
 from flows.project import Project
 
+CANCEL_S = 20.0  # the longest that the end of a cancel is waited for
 KEPT = ("done", "cached")  # stages that a further attempt need not do again
 
 
@@ -16,13 +21,25 @@ def renew(project: Project, run_id: str, *, resume: bool, door: str) -> dict[str
     `door` is `queue` or `here`. Raises ValueError for a run that is not known, waits, runs or is done.
     """
     workspace = project.workspace(runfile.check_run_id(run_id))
-    with runfile.claimed(project, run_id):
+    wish = "resume" if resume else "retry"
+    with cancelled(project, run_id, wish), runfile.claimed(project, run_id):
         record = runfile.read(workspace)
         if record is None:
             raise ValueError(f"run {run_id}: not known here")
         record = settled(project, record)
-        refuse(project, record, "resume" if resume else "retry")
+        refuse(project, record, wish)
         return runfile.update(workspace, **next_attempt(record, resume, door))
+
+
+@contextmanager
+def cancelled(project: Project, run_id: str, wish: str) -> Iterator[None]:
+    """Waits until a cancel has told everybody: what it still has to say would end the next attempt."""
+    project.make_state()
+    try:
+        with cancel_lock(project, run_id).acquire(timeout=CANCEL_S):
+            yield
+    except Timeout:
+        raise ValueError(f"run {run_id} is still being cancelled: {wish} it in a few seconds") from None
 
 
 def settled(project: Project, record: dict[str, Any]) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from flows import runfile
 from flows.burial import bury, wait_gone
 from flows.confirmation import confirm, memory_bytes
 from flows.ledger import Attempt
-from flows.life import is_held, newest
+from flows.life import cancel_lock, is_held, newest
 from flows.process import Process, descendants, session
 from flows.project import Project, find_project
 from flows.stages import environment
@@ -64,10 +64,11 @@ def carry_out(project: Project, run_id: str) -> None:
     def prove(line: str) -> None:
         runfile.prove(workspace, line)
 
-    with suppress(Timeout), FileLock(project.locks / f"{run_id}.cancel.lock", timeout=0):
+    with suppress(Timeout), cancel_lock(project, run_id).acquire(timeout=0):
         attempt = newest(project, run_id)
-        if attempt is None or not attempt.process.is_here():
-            return
+        asked = (runfile.read(workspace) or {}).get("cancel_asked_at")
+        if not asked or attempt is None or not attempt.process.is_here():
+            return  # without the wish a further attempt has begun meanwhile, which nobody wants to end
         found = processes(attempt)
         used_bytes = sum(memory_bytes(process) for process in found)
         tell(attempt)

@@ -17,6 +17,11 @@ def run_lock(project: Project, run_id: str) -> FileLock:
     return FileLock(project.locks / f"{run_id}.run.lock")
 
 
+def cancel_lock(project: Project, run_id: str) -> FileLock:
+    """What is held while a run is being cancelled, to the last line of the proof."""
+    return FileLock(project.locks / f"{run_id}.cancel.lock")
+
+
 def is_held(project: Project, run_id: str) -> bool:
     """Whether a process of this machine, in whichever container, runs the run."""
     if not (project.locks / f"{run_id}.run.lock").exists():

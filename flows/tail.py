@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import BinaryIO
 
 from flows.curves import curves_folder
 
@@ -11,8 +12,9 @@ class Tail:
 
     def __init__(self, workspace: Path, split: str) -> None:
         self.workspace, self.split = workspace, split
-        self._file: tuple[Path, int] | None = None  # path and inode
+        self._path: Path | None = None
         self._offset = 0
+        self._last = b""  # the line before the offset: a new file may have the old one's inode, not its lines
         self._columns: list[str] = []
 
     def rows(self) -> list[dict[str, str]]:
@@ -20,16 +22,23 @@ class Tail:
         path = curves_folder(self.workspace) / f"{self.split}.csv"
         try:
             with path.open("rb") as file:
-                info = path.stat()
-                if (path, info.st_ino) != self._file or info.st_size < self._offset:
-                    self._file, self._offset, self._columns = (path, info.st_ino), 0, []
+                if not self._goes_on(path, file):
+                    self._path, self._offset, self._last, self._columns = path, 0, b"", []
                 file.seek(self._offset)
                 added = file.read()
         except FileNotFoundError:
             return []
         whole = added[: added.rfind(b"\n") + 1]
         self._offset += len(whole)
+        self._last = (whole.splitlines(keepends=True) or [self._last])[-1]
         lines = list(csv.reader(whole.decode("utf-8").splitlines()))
         if lines and not self._columns:
             self._columns = lines.pop(0)
         return [dict(zip(self._columns, line, strict=True)) for line in lines]
+
+    def _goes_on(self, path: Path, file: BinaryIO) -> bool:
+        """Whether this is still the file of the last look, with nothing cut off."""
+        if path != self._path:
+            return False
+        file.seek(self._offset - len(self._last))
+        return file.read(len(self._last)) == self._last

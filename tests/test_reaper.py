@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from flows import attempt, runfile, silence, tracking
+from flows import attempt, cancellation, runfile, silence, tracking
 from flows.keeper import holding
 from flows.ledger import Ledger
+from flows.life import cancel_lock
 from flows.params import Params, as_dict
 from flows.process import Process, session
 from flows.project import Project
@@ -223,3 +224,24 @@ def test_a_missing_worker_is_told(project: Project) -> None:
     assert worker_service(project).up
     Ledger(project).worker_end(Process.this())
     assert not worker_service(project).up
+
+
+def test_no_attempt_begins_before_a_cancel_has_told_everybody(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(project, state="cancelled")
+    monkeypatch.setattr(attempt, "CANCEL_S", 0.2)
+    project.make_state()
+    with cancel_lock(project, RUN), pytest.raises(ValueError, match="is still being cancelled: resume it"):
+        attempt.renew(project, RUN, resume=True, door="here")
+    assert attempt.renew(project, RUN, resume=True, door="here")["attempt"] == 2
+
+
+def test_a_cancel_that_comes_late_leaves_a_further_attempt_alone(project: Project) -> None:
+    workspace = record(project, attempt=2)
+    mine = Process.this()
+    Ledger(project).begin(RUN, 2, mine)
+    cancellation.carry_out(project, RUN)
+    assert mine.lives()
+    assert state(project) == "running"
+    assert "proof" not in (runfile.read(workspace) or {})

@@ -110,7 +110,7 @@ def test_a_run_is_started_in_the_browser_behind_the_password(stack: Stack) -> No
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=QUIET.split())
         page = browser.new_page(viewport={"width": 1280, "height": 1600})
         page.set_default_timeout(60_000)
-        page.goto(stack.address("page"))
+        page.goto(f"{stack.address('page').rstrip('/')}/train")
         page.get_by_label("Password", exact=True).fill("not the password")
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_text("That is not the password.")).to_be_visible()
