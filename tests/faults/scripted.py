@@ -3,6 +3,7 @@ to wait, or to ignore every signal, by the variable TRIAL (such as `train:stubbo
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -131,9 +132,10 @@ def pivotline(project: Project, *words: str, **more: str) -> tuple[int, str]:
 
 def arrived(project: Project, command: Command) -> Path:
     """The workspace of a `pivotline run` once its stage waits where TRIAL tells it to."""
-    wait_for(lambda: " in " in command.said() or not command.runs())
+    begun = re.compile(r"^run (\S+) in ", re.MULTILINE)  # what it says of earlier runs may come before
+    wait_for(lambda: begun.search(command.said()) or not command.runs())
     assert command.runs(), command.said()
-    workspace = project.workspace(command.said().split()[1])
+    workspace = project.workspace(begun.findall(command.said())[0])
     wait_for(lambda: (workspace / "arrived").exists() or not command.runs())
     assert command.runs(), command.said()
     return workspace
