@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_dozen_random_kills_change_no_bit() -> None:
-    tally = crash(kills=12, seconds=40, seed=5, before=Tally())
+    tally = crash(kills=12, seconds=240, seed=5, before=Tally())
     assert tally.wrong == []
     assert tally.equal == tally.lives > 0
     assert tally.killed > 0, table(tally)
