@@ -216,7 +216,7 @@ def on_cpu(device: Device) -> tuple[list[Claim], dict[str, Any]]:
             what="gradients of two builds on the CPU, difference",
             value=correctness(small, device),
             unit="",
-            goal="<= 0.001",
+            goal="",
         ),
         Claim(what="one update of a small network on the CPU", value=1000 * took, unit="ms", goal=""),
         *(Claim(what=f"{name} (GPU)", value=None, unit="", goal="", note=NOT_HERE) for name in names),
