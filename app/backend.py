@@ -9,9 +9,9 @@ import streamlit as st
 from dataset.config import PreprocessConfig
 from dataset.describe import describe
 from flows import control
-from flows.control import Accepted, Disk, Service, VersionView
+from flows.control import Accepted, DatasetView, Disk, Service, VersionView
 from flows.params import Params, load_params
-from flows.runview import DatasetView, RunView
+from flows.runview import RunView
 from model import batches, device
 from model.device import Device
 from model.kinds import NetworkConfig

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from flows import attempt, cancellation, health, queue, runfile, runview
+from flows import datasets as versions_of_data
 from flows.curves import read_curves
+from flows.datasets import DatasetView
 from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
 from flows.health import REMEDY, Service
@@ -19,7 +21,7 @@ from flows.library import LibraryEntry, folder, library, use
 from flows.models import VersionView, earlier_champion, model_folder, promote, roll_back, versions
 from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
-from flows.runview import DatasetView, RunView
+from flows.runview import RunView
 from flows.stages import NOISE
 from flows.upkeep import Disk, Pruned, PruneItem, PrunePlan, disk, prune, prune_plan
 from flows.workers import worker_service
@@ -28,6 +30,7 @@ from flows.workspace import create
 __all__ = [
     "REMEDY",
     "Accepted",
+    "DatasetView",
     "Disk",
     "Finding",
     "Imported",
@@ -203,4 +206,4 @@ def curves(run_id: str) -> dict[str, list[dict[str, str]]]:
 
 def datasets() -> list[DatasetView]:
     """The dataset version in `data/` first, then those that earlier runs used."""
-    return runview.datasets(find_project())
+    return versions_of_data.datasets(find_project())

@@ -1,12 +1,12 @@
 """The Prefect flow: the plain run with each step as a task, served as the deployment `pivotline/local`."""
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from prefect import flow, get_run_logger, task
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_RUNNER_POLL_FREQUENCY, temporary_settings
 from prefect.states import Cancelled, Completed, State
 
 from flows import output, owner, runfile
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flows.run import Outcome, Say
 
 FLOW, DEPLOYMENT = "pivotline", "local"
-POLL_S = "2"
+POLL_S = 2  # how often the worker asks for the next run; set here, for Prefect has read its environment by now
 END_S = 20.0  # for a run to save and write down its end once its worker is gone
 
 
@@ -75,11 +75,11 @@ def adopt() -> str:
 
 def serve() -> None:
     """Serves the flow, one run at a time, until it is told to stop; finds dead runs at its start and from then on."""
-    os.environ.setdefault("PREFECT_RUNNER_POLL_FREQUENCY", POLL_S)
     patrol = Patrol(find_project(), output.line)
     patrol.start()
     follow(find_project(), output.line)
     try:
-        pipeline.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=False, print_starting_message=False)
+        with temporary_settings(set_defaults={PREFECT_RUNNER_POLL_FREQUENCY: POLL_S}):
+            pipeline.serve(name=DEPLOYMENT, limit=1, pause_on_shutdown=False, print_starting_message=False)
     finally:
         patrol.end()

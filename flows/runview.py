@@ -1,20 +1,18 @@
 """What a run looks like from outside: its own record, corrected by what Prefect knows of it."""
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from dataset.versions import tracked_version, version
 from flows import runfile
 from flows.checkpoints import resumable_step
 from flows.curves import read_curves
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import death
-from flows.params import Params, as_dict, load_params
 from flows.project import Project
+from flows.salvage import readable
+from flows.workers import worker_service
 from model.kinds import title
 
 STATES = {
@@ -28,7 +26,7 @@ STATES = {
     "FAILED": "failed",
     "COMPLETED": "done",
 }
-UNKNOWN = "unknown"
+NO_PREFECT, NO_WORKER = "Prefect does not answer", "no worker answers"
 RESUMABLE = ("failed", "crashed", "cancelled")
 STAGES = ("preprocess", "train", "evaluate", "register")
 
@@ -81,15 +79,6 @@ class RunView:
         return f"{title(model['kind'], model['preset'])} on {self.dataset_version[:7]}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DatasetView:
-    """A dataset version that a run can use."""
-
-    version: str
-    current: bool
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
 def collect(project: Project, flow_runs: Mapping[str, FlowRunLike] | None, limit: int) -> list[RunView]:
     """The newest `limit` runs, newest first; places follow the order in which runs were asked for."""
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
@@ -100,16 +89,34 @@ def collect(project: Project, flow_runs: Mapping[str, FlowRunLike] | None, limit
     }
     waiting = in_order([record for path, record in records if states[path.name][0] == "queued"])
     running = [name for name, (state, _) in states.items() if state == "running"]
+    queue = places(waiting, running, nobody_starts(project, flow_runs) if waiting else None)
     return [
-        view(path, record, *states[path.name], running, waiting, (flow_runs or {}).get(path.name))
+        view(path, record, *states[path.name], queue.get(path.name), (flow_runs or {}).get(path.name))
         for path, record in records
     ]
 
 
-def in_order(records: list[dict[str, Any]]) -> list[str]:
+def in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Waiting runs in the order in which they, or their newest attempts, were asked for."""
-    asked = sorted((record.get("asked_at") or record["created_at"], record["run_id"]) for record in records)
-    return [name for _, name in asked]
+    return sorted(records, key=lambda record: (record.get("asked_at") or record["created_at"], record["run_id"]))
+
+
+def nobody_starts(project: Project, flow_runs: Mapping[str, FlowRunLike] | None) -> str | None:
+    """Why no run of the queue can start now, whatever is ahead of it; None when a worker asks for the next."""
+    if flow_runs is None:
+        return NO_PREFECT
+    return None if worker_service(project).up else NO_WORKER
+
+
+def places(waiting: list[dict[str, Any]], running: list[str], nobody: str | None) -> dict[str, tuple[int, str | None]]:
+    """The place of each waiting run, and why it waits: for the run before it, or because `nobody` starts one."""
+    found: dict[str, tuple[int, str | None]] = {}
+    ahead = running[-1] if running else None
+    for place, record in enumerate(waiting, 1):
+        queued = nobody if record.get("door") == "queue" else None
+        found[record["run_id"]] = (place, queued or (f"waits for run {ahead}" if ahead else None))
+        ahead = record["run_id"]
+    return found
 
 
 def running_attempts(project: Project) -> dict[str, Attempt] | None:
@@ -118,33 +125,6 @@ def running_attempts(project: Project) -> dict[str, Attempt] | None:
         return {attempt.run_id: attempt for attempt in Ledger(project).running()}
     except LedgerError:
         return None
-
-
-def readable(workspace: Path) -> dict[str, Any] | None:
-    """The run's record; where it is damaged, what else is known, shown as failed."""
-    try:
-        return runfile.read(workspace)
-    except ValueError as error:
-        return salvaged(workspace, str(error))
-
-
-def salvaged(workspace: Path, message: str) -> dict[str, Any]:
-    params, dataset_version = as_dict(Params()), UNKNOWN
-    params["model"]["preset"] = UNKNOWN
-    with suppress(ValueError):
-        params = as_dict(load_params(workspace / "params.yaml"))
-    with suppress(ValueError):
-        dataset_version = tracked_version(workspace / "data.dvc")
-    asked = datetime.strptime(workspace.name[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-    return {
-        "run_id": workspace.name,
-        "state": "failed",
-        "created_at": asked.isoformat(timespec="milliseconds"),
-        "dataset_version": dataset_version,
-        "params": params,
-        "stages": {},
-        "message": message,
-    }
 
 
 def state_of(
@@ -171,13 +151,12 @@ def view(
     record: dict[str, Any],
     state: str,
     message: str | None,
-    running: list[str],
-    waiting: list[str],
+    queued: tuple[int, str | None] | None,
     flow_run: FlowRunLike | None,
 ) -> RunView:
-    """`running` runs and those `waiting`, in order, say what a queued run waits for."""
+    """`queued` is the place of a waiting run and why it waits."""
     stages = record.get("stages", {})
-    before = waiting[: waiting.index(path.name)] if state == "queued" else []
+    place, reason = queued or (None, None)
     return RunView(
         run_id=record["run_id"],
         state=state,
@@ -188,7 +167,7 @@ def view(
         flow_run_id=record.get("flow_run_id") or (str(flow_run.id) if flow_run else None),
         started_at=record.get("started_at"),
         ended_at=record.get("ended_at"),
-        place=len(before) + 1 if state == "queued" else None,
+        place=place,
         progress=progress(path, record) if state == "running" else None,
         result=record.get("result"),
         message=message,
@@ -196,12 +175,8 @@ def view(
         resumable_step=resumable_step(path, record) if state in RESUMABLE else None,
         proof=tuple(record.get("proof", ())),
         mlflow_run_id=record.get("mlflow_run_id") or (record.get("result") or {}).get("mlflow_run_id"),
-        reason=waits_for([*running, *before]) if state == "queued" else None,
+        reason=reason,
     )
-
-
-def waits_for(ahead: list[str]) -> str | None:
-    return f"waits for run {ahead[-1]}" if ahead else None
 
 
 def stage_state(stage: dict[str, Any], run_state: str) -> str:
@@ -226,18 +201,3 @@ def progress(path: Path, record: dict[str, Any]) -> Progress | None:
     spent = float(rows[-1]["elapsed_s"])
     eta_s = spent / step * (steps - step) if steps and step > 1 else None
     return Progress(epoch=int(rows[-1]["epoch"]), epochs=epochs, step=step, steps=steps, eta_s=eta_s)
-
-
-def datasets(project: Project) -> list[DatasetView]:
-    """The version in `data/` first, then those that earlier runs used, newest first."""
-    found: dict[str, DatasetView] = {}
-    if (project.root / "data").is_dir():
-        current = version(project.root / "data")
-        found[current] = DatasetView(version=current, current=True)
-    for pointer in sorted(project.runs.glob("*/data.dvc"), reverse=True):
-        name = tracked_version(pointer)
-        record = readable(pointer.parent) or {}
-        facts = (record.get("result") or {}).get("samples") or {}
-        if name not in found or (facts and not found[name].facts):
-            found[name] = DatasetView(version=name, current=bool(name in found and found[name].current), facts=facts)
-    return list(found.values())

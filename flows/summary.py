@@ -170,7 +170,9 @@ def status_lines(services: "Sequence[Service]", views: "Sequence[RunView]") -> l
 
 
 def state_word(view: "RunView") -> str:
-    return f"queued, place {view.place}" if view.state == "queued" else view.state
+    if view.state != "queued":
+        return view.state
+    return f"queued, place {view.place}" + (f": {view.reason}" if view.reason else "")
 
 
 def score_of(view: "RunView") -> str:

@@ -25,8 +25,8 @@ def worker_service(project: Project) -> Service:
 
 
 def is_up(worker: Worker) -> bool:
-    """A process of this machine is looked up; another one counts by its heartbeat."""
+    """It counts by its heartbeat, for one that hangs starts nothing; on this machine its process has to live too."""
     owner = worker.process
-    if owner.boot_id == boot_id() and owner.is_here():
-        return owner.lives()
+    if owner.boot_id == boot_id() and owner.is_here() and not owner.lives():
+        return False
     return time.time() - worker.beat_at < FRESH_S

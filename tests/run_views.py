@@ -6,9 +6,9 @@ from typing import Any
 from checkout import shipped
 
 from app.plans import Ask
-from flows.control import Service
+from flows.control import DatasetView, Service
 from flows.params import as_dict
-from flows.runview import DatasetView, RunView
+from flows.runview import RunView
 from model.kinds import preset
 from model.plan import Plan
 from model.verdict import Verdict

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from flows.params import Params, as_dict
 from flows.process import Process
 from flows.project import Project
 from flows.runview import RunView, collect
+from flows.summary import status_lines
 
 
 def project_at(folder: Path) -> Project:
@@ -58,6 +60,23 @@ def test_the_queue_has_places_in_order_of_asking(tmp_path: Path) -> None:
     assert [view.run_id for view in found] == ids[::-1]
     assert [view.place for view in found] == [3, 2, 1]
     assert [view.reason for view in found] == [f"waits for run {ids[1]}", f"waits for run {ids[0]}", None]
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["gone", "hanging"])
+def test_a_queue_that_nobody_serves_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
+    """A worker that lives and says nothing serves nobody either; a run that was not put into the queue needs none."""
+    ids = [record(tmp_path, second, door="queue") for second in (1, 2)] + [record(tmp_path, 3, door="here")]
+    ledger = Ledger(project_at(tmp_path))
+    assert [view.reason for view in views(tmp_path)][1:] == ["Prefect does not answer"] * 2
+    ledger.worker_beat(Process.this() if hangs else dead())
+    if hangs:
+        later = time.time() + 60
+        monkeypatch.setattr("flows.workers.time.time", lambda: later)
+    assert [view.reason for view in views(tmp_path, {})] == [f"waits for run {ids[1]}", *["no worker answers"] * 2]
+    assert status_lines([], views(tmp_path, {}))[-1].split("  ")[1] == "queued, place 1: no worker answers"
+    monkeypatch.undo()
+    ledger.worker_beat(Process.this())
+    assert [view.reason for view in views(tmp_path, {})] == [f"waits for run {ids[1]}", f"waits for run {ids[0]}", None]
 
 
 @pytest.mark.parametrize(

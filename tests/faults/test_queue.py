@@ -2,19 +2,16 @@
 
 import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
 from prefect.states import Pending
-from scripted import Command, environment, living, make, record, wait_for
+from scripted import living, make, record, wait_for
+from serving import serving, state, worker
 
 from flows import control, queue, reconciliation, workspace
-from flows.errors import ServiceDownError
 from flows.project import Project
 from flows.silence import Silence
 
@@ -26,48 +23,12 @@ DOORS = 20
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A project of scripted stages with a Prefect server, which this process knows too."""
     project = make(tmp_path_factory.mktemp("queue"))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    told = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_HOME": str(project.state / "prefect")}
-    told |= {"PIVOTLINE_PROJECT": str(project.root), "PIVOTLINE_STATE": str(project.state)}
-    told |= {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    with pytest.MonkeyPatch.context() as patch, (project.state / "server.txt").open("w") as log:
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        for name, value in told.items():
-            patch.setenv(name, value)
-        server = subprocess.Popen(command, env=environment(project, **told), stdout=log, stderr=log)
-        try:
-            wait_for(lambda: control.services()[0].up)
-            yield project
-        finally:
-            server.terminate()
-            server.wait(30)
-
-
-def worker(project: Project, trial: str = "") -> Command:
-    names = ("PREFECT_API_URL", "PREFECT_HOME", "PIVOTLINE_PROJECT")
-    serving = Command(project, "serve", TRIAL=trial, **{name: os.environ[name] for name in names})
-    wait_for(lambda: any(entry.name == "Worker" and entry.up for entry in control.services()))
-    return serving
-
-
-def served() -> bool:
-    try:
-        queue.check()
-    except ServiceDownError:
-        return False
-    return True
-
-
-def state(run_id: str) -> str:
-    return control.run(run_id).state
+    with serving(project):
+        yield project
 
 
 def test_one_run_an_order_none_lost_when_the_worker_is_killed(project: Project) -> None:
     first = worker(project, "train:polite")
-    wait_for(served)
     key = control.new_key()
     with ThreadPoolExecutor(DOORS) as doors:
         taken = list(doors.map(lambda _: control.trigger({}, key=key), range(DOORS)))
