@@ -78,6 +78,8 @@ def next_attempt(record: dict[str, Any], resume: bool, door: str) -> dict[str, A
         "flow_run_id": None,
         "message": None,
         "cancel_asked_at": None,
+        "asked_elsewhere": False,
         "proof": [],
+        "proved": False,
         "stages": stages,
     }

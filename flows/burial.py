@@ -9,7 +9,8 @@ from typing import Any
 from flows import runfile
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import newest
-from flows.process import Process, session
+from flows.memory_kills import REMEDY, of_machine
+from flows.process import Process, boot_id, session
 from flows.project import Project
 
 WAIT_S = 5.0
@@ -24,7 +25,10 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
     workspace, attempt = project.workspace(run_id), newest(project, run_id)
     if attempt:
         end_session(attempt)
-    asked = (runfile.read(workspace) or {}).get("cancel_asked_at")
+    record = runfile.read(workspace) or {}
+    if attempt and starved(record, attempt):
+        reason = f"{reason}, probably out of memory: {REMEDY}"
+    asked = record.get("cancel_asked_at")
     state, message = ("cancelled", "cancelled") if asked else ("crashed", f"{reason}; {OFFER}")
     record = runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
     if attempt:
@@ -32,6 +36,11 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
         with suppress(LedgerError):  # the record counts; without a ledger nobody else learns of it
             Ledger(project).end(run_id, attempt.attempt, reason, untold)
     return record
+
+
+def starved(record: dict[str, Any], attempt: Attempt) -> bool:
+    """Whether the kernel has killed for want of memory since the run began, on this very machine."""
+    return attempt.process.boot_id == boot_id() and of_machine() > record.get("memory_kills", of_machine())
 
 
 def end_session(attempt: Attempt) -> int:

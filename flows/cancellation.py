@@ -1,7 +1,8 @@
 """A cancel with proof: the run is told to save and end, what does not end is killed, and both are confirmed.
 
-It works on the processes themselves, with every service down, and so on the run's own machine: in a process that the
-asking one starts, or in the worker. Each line of the proof is written down as it happens.
+It works on the processes themselves, with every service down, and so where they are seen: in a process that the asking
+one starts, or, where that one is in another container, the run's own. Each line of the proof is written down as it
+happens.
 """
 
 import os
@@ -31,15 +32,15 @@ Prove = Callable[[str], None]
 
 def ask(project: Project, run_id: str) -> str:
     """Asks for the end of a running run; what was done about it. Asking twice is asking once."""
-    workspace = project.workspace(run_id)
+    workspace, attempt = project.workspace(run_id), newest(project, run_id)
+    elsewhere = attempt is not None and not attempt.process.is_here()
     with runfile.claimed(project, run_id):
         if (runfile.read(workspace) or {}).get("cancel_asked_at"):
             return "its end was asked for already"
-        runfile.update(workspace, cancel_asked_at=runfile.now())
+        runfile.update(workspace, cancel_asked_at=runfile.now(), asked_elsewhere=elsewhere)
         runfile.prove(workspace, f"asked {clock()}")
-    attempt = newest(project, run_id)
-    if attempt and not attempt.process.is_here():
-        return "asked the worker to end it"
+    if attempt and elsewhere:
+        return f"asked its own process, on {attempt.process.host}, to end it"
     start(project, run_id)
     return "told its processes to save and end"
 
@@ -66,8 +67,13 @@ def carry_out(project: Project, run_id: str) -> None:
 
     with suppress(Timeout), cancel_lock(project, run_id).acquire(timeout=0):
         attempt = newest(project, run_id)
-        asked = (runfile.read(workspace) or {}).get("cancel_asked_at")
-        if not asked or attempt is None or not attempt.process.is_here():
+        record = runfile.read(workspace) or {}
+        if (
+            not record.get("cancel_asked_at")
+            or record.get("proved")
+            or attempt is None
+            or not attempt.process.is_here()
+        ):
             return  # without the wish a further attempt has begun meanwhile, which nobody wants to end
         found = processes(attempt)
         used_bytes = sum(memory_bytes(process) for process in found)
@@ -75,6 +81,7 @@ def carry_out(project: Project, run_id: str) -> None:
         end_stage(attempt, prove)
         found += [process for process in end_run(project, attempt, prove) if process not in found]
         confirm(project, attempt, found, used_bytes, prove)
+        runfile.update(workspace, proved=True)
 
 
 def processes(attempt: Attempt) -> list[Process]:

@@ -29,35 +29,39 @@ def confirm(project: Project, attempt: Attempt, found: list[Process], used_bytes
     prove(f"checkpoint {newest.step} verified" if newest else "no checkpoint was written yet")
     if not left:
         prove(f"memory is back: {size_text(used_bytes)} freed")
-    tell_mlflow(project, attempt, prove)
-    tell_prefect(project, attempt, prove)
+    told = {"mlflow": tell_mlflow(project, attempt, prove), "prefect": tell_prefect(project, attempt, prove)}
+    if untold := [service for service, knows in told.items() if not knows]:
+        with suppress(LedgerError):
+            Ledger(project).end(attempt.run_id, attempt.attempt, REASON, untold)
 
 
-def tell_mlflow(project: Project, attempt: Attempt, prove: Prove) -> None:
-    """MLflow's run ends as KILLED; where MLflow does not answer, the ledger keeps that for later."""
+def tell_mlflow(project: Project, attempt: Attempt, prove: Prove) -> bool:
+    """MLflow's run ends as KILLED; False where MLflow does not answer, which the ledger keeps for later."""
     from flows.tracking import OUTAGE, close_run  # takes seconds, which the signals must not wait for
 
     try:
         known = close_run(project, attempt.run_id, "KILLED", REASON)
     except OUTAGE:
-        with suppress(LedgerError):
-            Ledger(project).end(attempt.run_id, attempt.attempt, REASON, ["mlflow"])
-        return prove("MLflow does not answer: it learns of the end later")
-    return prove("MLflow run killed" if known else "MLflow has no run to kill")
+        prove("MLflow does not answer: it learns of the end later")
+        return False
+    prove("MLflow run killed" if known else "MLflow has no run to kill")
+    return True
 
 
-def tell_prefect(project: Project, attempt: Attempt, prove: Prove) -> None:
-    """Prefect's flow run ends as cancelled; where Prefect does not answer, the worker sets it right later."""
+def tell_prefect(project: Project, attempt: Attempt, prove: Prove) -> bool:
+    """Prefect's flow run ends as cancelled; False where Prefect does not answer: the worker sets it right later."""
     flow_run_id = (runfile.read(project.workspace(attempt.run_id)) or {}).get("flow_run_id")
     if flow_run_id is None:
-        return
+        return True
     from flows import queue  # as above
 
     try:
         queue.end(flow_run_id, "cancelled", REASON)
     except ServiceDownError:
-        return prove("Prefect does not answer: it learns of the end later")
-    return prove("Prefect run cancelled")
+        prove("Prefect does not answer: it learns of the end later")
+        return False
+    prove("Prefect run cancelled")
+    return True
 
 
 def memory_bytes(process: Process) -> int:

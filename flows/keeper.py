@@ -1,15 +1,18 @@
-"""The process that runs a run keeps it: it alone holds the run's lock, and it says in the ledger that it lives."""
+"""The process that runs a run keeps it: it alone holds the run's lock, and it says in the ledger that it lives.
+
+It also has its own end carried out when somebody asks for it who cannot reach its processes, from another container.
+"""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 from filelock import Timeout
 
-from flows import runfile
+from flows import cancellation, runfile
 from flows.ledger import Ledger
 from flows.life import run_lock
 from flows.process import Process
@@ -40,7 +43,8 @@ class Keeper:
     def __init__(
         self, project: Project, workspace: Path, attempt: int, say: Callable[[str], None], recorder: Any
     ) -> None:
-        self.ledger, self.workspace, self.attempt, self.say = Ledger(project), workspace, attempt, say
+        self.project, self.ledger, self.workspace, self.attempt = project, Ledger(project), workspace, attempt
+        self.say = say
         self.recorder = recorder
         self.stage: str | None = None
         self.group: Process | None = None
@@ -70,14 +74,22 @@ class Keeper:
         self._say_so()
 
     def _beat(self) -> None:
-        last, known = time.monotonic(), False
+        last, known, ending = time.monotonic(), False, False
         while not self._stop.wait(TICK_S):
+            if not ending and (ending := self._is_ended_from_elsewhere()):
+                cancellation.start(self.project, self.workspace.name)
             if self.recorder.mlflow_run_id and not known:
                 known = True
                 runfile.update(self.workspace, mlflow_run_id=self.recorder.mlflow_run_id)
             if time.monotonic() - last >= BEAT_S:
                 last = time.monotonic()
                 self._say_so()
+
+    def _is_ended_from_elsewhere(self) -> bool:
+        """Whether the end was asked for where nobody sees our processes; a record that cannot be read is read again."""
+        with suppress(OSError, ValueError):
+            return bool((runfile.read(self.workspace) or {}).get("asked_elsewhere"))
+        return False
 
     def _say_so(self) -> None:
         self._try(lambda: self.ledger.beat(self.workspace.name, self.attempt, self.stage, self.group))

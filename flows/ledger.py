@@ -85,6 +85,14 @@ class Ledger:
             (now(), reason, ",".join(untold), run_id, attempt),
         )
 
+    def told(self, run_id: str, attempt: int, service: str) -> None:
+        """One of the `untold` services has learnt of the end."""
+        self._write(
+            "UPDATE attempts SET untold = trim(replace(',' || untold || ',', ',' || ? || ',', ','), ',')"
+            " WHERE run_id = ? AND attempt = ?",
+            (service, run_id, attempt),
+        )
+
     def running(self) -> list[Attempt]:
         """The attempts that have not ended, or whose process never came to say so."""
         return self._attempts("WHERE ended_at IS NULL ORDER BY run_id, attempt")

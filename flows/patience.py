@@ -1,16 +1,27 @@
 """Waiting for MLflow only as long as it lives: a call that hangs is left to its thread, and the caller goes on."""
 
 import threading
+import time
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import TypeVar
 
 from flows.tracking import answers
 
-EVERY_S = 1.0
-MISSES = 2  # probes in a row without an answer, of up to ANSWER_S each
+EVERY_S = 0.5
+MISSES = 2  # probes in a row without an answer, of up to ANSWER_S each: within 5 s a hanging server is given up
 
 Result = TypeVar("Result")
+
+
+def outlasted(uri: str, done: threading.Event, misses: int = MISSES, limit_s: float = float("inf")) -> bool:
+    """Waits for `done` while the server answers and `limit_s` is not over; False when it was given up."""
+    missed, deadline = 0, time.monotonic() + limit_s
+    while not done.wait(EVERY_S):
+        missed = 0 if answers(uri) else missed + 1
+        if missed >= misses or time.monotonic() > deadline:
+            return done.is_set()
+    return True
 
 
 def while_answering(uri: str, work: Callable[[], Result]) -> Result:
@@ -21,18 +32,19 @@ def while_answering(uri: str, work: Callable[[], Result]) -> Result:
     if not uri.startswith("http"):
         return work()
     outcome: SimpleQueue[tuple[Result | None, BaseException | None]] = SimpleQueue()
-    threading.Thread(target=lambda: outcome.put(attempted(work)), name="mlflow-call", daemon=True).start()
-    missed = 0
-    while missed < MISSES:
-        try:
-            result, error = outcome.get(timeout=EVERY_S)
-        except Empty:
-            missed = 0 if answers(uri) else missed + 1
-            continue
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]
-    raise ConnectionError(f"MLflow stopped answering at {uri}")
+    done = threading.Event()
+
+    def call() -> None:
+        outcome.put(attempted(work))
+        done.set()
+
+    threading.Thread(target=call, name="mlflow-call", daemon=True).start()
+    if not outlasted(uri, done):
+        raise ConnectionError(f"MLflow stopped answering at {uri}")
+    result, error = outcome.get()
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]
 
 
 def attempted(work: Callable[[], Result]) -> tuple[Result | None, BaseException | None]:

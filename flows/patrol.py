@@ -43,7 +43,7 @@ class Patrol:
             self.without_fail(tell)
 
     def tell_mlflow(self) -> None:
-        if self.ledger.untold():
+        if any("mlflow" in attempt.untold for attempt in self.ledger.untold()):
             tell_mlflow(self.project, self.say)
 
     def beat(self) -> bool:

@@ -1,6 +1,7 @@
 """Which process is meant: its number can be used again, its start on this boot of this machine cannot."""
 
 import os
+import re
 import socket
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -35,8 +36,8 @@ class Process:
         return found
 
     def is_here(self) -> bool:
-        """Whether this machine's process table can tell of it (a container counts as a machine)."""
-        return self.host == socket.gethostname()
+        """Whether the process table that we see can tell of it: a container has its own, by whatever name it goes."""
+        return self.host == socket.gethostname() and self.started.partition("@")[2] in ("", table())
 
     def lives(self) -> bool:
         """Whether it runs now; only to be asked where `is_here` holds."""
@@ -72,7 +73,7 @@ def session_id(pid: int) -> int | None:
 
 
 def start_of(pid: int) -> str | None:
-    """When the process started, in the kernel's own count, which setting the clock does not move.
+    """When the process started, in the kernel's own count, which setting the clock does not move, and in which table.
 
     None for a number that no process has, or one that has ended.
     """
@@ -81,12 +82,18 @@ def start_of(pid: int) -> str | None:
             fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             return None
-        return None if fields[0] in GONE else fields[19]
+        return None if fields[0] in GONE else f"{fields[19]}@{table()}"
     try:
         process = psutil.Process(pid)
         return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
     except psutil.NoSuchProcess:
         return None
+
+
+@lru_cache(maxsize=1)
+def table() -> str:
+    """The process table that we see, the kernel's number of it: in another one the same number is another process."""
+    return re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
 
 
 @lru_cache(maxsize=1)

@@ -81,7 +81,7 @@ def tell_mlflow(project: Project, say: Say) -> None:
     from flows.tracking import OUTAGE, close_run  # takes seconds and is seldom needed
 
     ledger = Ledger(project)
-    for attempt in ledger.untold():
+    for attempt in (entry for entry in ledger.untold() if "mlflow" in entry.untold):
         record = runfile.read(project.workspace(attempt.run_id)) or {}
         later = newest(project, attempt.run_id)
         try:
@@ -89,5 +89,5 @@ def tell_mlflow(project: Project, say: Say) -> None:
                 close_run(project, attempt.run_id, STATUS[record["state"]], attempt.reason or "")
         except OUTAGE as error:
             raise ServiceDownError(f"MLflow does not answer ({type(error).__name__})") from error
-        ledger.end(attempt.run_id, attempt.attempt, attempt.reason or "")
+        ledger.told(attempt.run_id, attempt.attempt, "mlflow")
         say(f"MLflow knows now how run {attempt.run_id} ended")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flows import queue, runfile
+from flows.ledger import Attempt, Ledger
 from flows.life import is_held
 from flows.project import Project
 from flows.reaper import records
@@ -25,6 +26,27 @@ def reconcile(project: Project, say: Say, silence: Silence) -> None:
     for record in records(project):
         if record["state"] == "queued" and record.get("door") == "queue" and record["run_id"] not in known:
             requeue(project, record, say)
+    for attempt in Ledger(project).untold():
+        if "prefect" in attempt.untold:
+            settle(project, attempt, say, silence)
+
+
+def settle(project: Project, attempt: Attempt, say: Say, silence: Silence) -> None:
+    """Makes Prefect say how a run ended that it could not be told of; what its own worker says meanwhile comes first.
+
+    A worker whose flow run was killed reports a crash, also of one that was cancelled.
+    """
+    record = runfile.read(project.workspace(attempt.run_id)) or {}
+    flow_run_id, state = record.get("flow_run_id"), str(record.get("state"))
+    found = queue.find(flow_run_id) if flow_run_id and record.get("attempt", 1) == attempt.attempt else None
+    if found is None or found.state is None or state not in queue.ENDS:
+        return Ledger(project).told(attempt.run_id, attempt.attempt, "prefect")
+    if silence.lasts_s((flow_run_id, "end"), found.state.type) <= CLOSING_S:
+        return None
+    if STATES[found.state.type.value] == state:
+        return Ledger(project).told(attempt.run_id, attempt.attempt, "prefect")
+    queue.end(str(flow_run_id), state, record.get("message") or "its run has ended")
+    return say(f"Prefect knows now how run {attempt.run_id} ended")
 
 
 def correct(project: Project, flow_run: Any, say: Say, silence: Silence) -> None:

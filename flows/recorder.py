@@ -8,12 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from flows.patience import MISSES, outlasted
 from flows.project import Project
 from flows.runrecord import RunRecord, recording
 from flows.tracking import OUTAGE, client, first_line, tracking_uri
 
 EVERY_S = 2.0
-FLUSH_S = 8.0  # the longest an ended run waits for a server to take its last points
+FLUSH_S = 6.0  # the longest an ended run waits for a server that answers to take its last points
 FILE_S = 60.0  # and for a file, which is made in seconds and cannot hang
 LATE = "it did not answer in time"
 
@@ -36,10 +37,15 @@ class Recorder:
         self._thread.start()
 
     def finish(self, status: str, scores: dict[str, float], artifacts: list[Path]) -> None:
-        """Ends the record as `status` within `FLUSH_S` seconds; afterwards `offline` says whether it was taken."""
+        """Ends the record as `status`; afterwards `offline` says whether that was taken.
+
+        It waits for a server only while that one answers, and not twice for one that has not answered so far.
+        """
         self._end = (status, scores, artifacts)
         self._asked.set()
-        if not self._done.wait(FLUSH_S if tracking_uri(self.project).startswith("http") else FILE_S):
+        uri = tracking_uri(self.project)
+        limit_s, misses = (FLUSH_S, 1 if self.offline else MISSES) if uri.startswith("http") else (FILE_S, MISSES)
+        if not outlasted(uri, self._done, misses, limit_s):
             self._fail(LATE)
 
     def _follow(self) -> None:

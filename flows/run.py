@@ -11,6 +11,7 @@ from flows import owner, runfile, summary
 from flows.burial import OFFER
 from flows.errors import CancelledError, StageKilledError, classify
 from flows.keeper import Keeper, holding
+from flows.memory_kills import of_machine
 from flows.params import load_params
 from flows.patience import while_answering
 from flows.progress import duration, size_text
@@ -103,6 +104,7 @@ def begin(project: Project, workspace: Path, facts: dict[str, Any]) -> dict[str,
             started_ms=record.get("started_ms") or int(started.timestamp() * 1000),
             message=None,
             recorded=False,
+            memory_kills=of_machine(),
             **facts,
         )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from flows import owner
 from flows.errors import INTERNAL, REPORT_VARIABLE, RESOURCES, StageError, StageKilledError, read_report
-from flows.memory_kills import memory_kills
+from flows.memory_kills import REMEDY, memory_kills
 from flows.project import Project
 
 RESUME_VARIABLE = "PIVOTLINE_RESUME"  # as flows.resumption reads it
@@ -121,10 +121,10 @@ def follow(process: subprocess.Popen[str], log: Path, say: Callable[[str], None]
     return cached, killed
 
 
-def killed_error(stage: str, memory_kills: int) -> StageKilledError:
-    if memory_kills > 0:
-        remedy = "lower train.batch_size or preprocess.seq_len"
-        return StageKilledError(f"{stage} was killed: out of memory; {remedy}", RESOURCES)
+def killed_error(stage: str, kills: int) -> StageKilledError:
+    if kills > 0:
+        said = f"{stage} was killed: out of memory; {REMEDY}, or resume, which goes on from its newest checkpoint"
+        return StageKilledError(said, RESOURCES)
     return StageKilledError(f"{stage} was killed from outside; resume goes on from its newest checkpoint", INTERNAL)
 
 

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -148,12 +149,23 @@ def test_a_manifest_that_save_never_wrote_is_refused(tmp_path: Path, manifest: s
     assert len(list_faults(tmp_path)) == 1
 
 
-def test_order_is_the_step_never_the_name_or_the_time(tmp_path: Path) -> None:
-    for step in (100, 9, 10):
-        os.utime(write(tmp_path, step), (2e9 - step, 2e9 - step))
+@pytest.mark.parametrize("each_s", [-1.0, 0.0], ids=["the newest has the oldest time", "all have the same time"])
+def test_order_is_the_step_never_the_name_or_the_time(tmp_path: Path, each_s: float) -> None:
+    """Times of the future, as after a clock was set back, and a copied folder under another name."""
+    for step in (1000, 100, 9, 990, 10, 900):
+        write(tmp_path, step)
     (tmp_path / "step-00000009").rename(tmp_path / "step-99999999-copy")
-    assert steps(tmp_path) == [9, 10, 100]
-    assert latest(tmp_path).step == 100  # type: ignore[union-attr]
+    shutil.copytree(tmp_path / "step-00000010", tmp_path / "step-00005000")
+    for path in tmp_path.iterdir():
+        os.utime(path, (at := 4e9 + each_s * manifest_step(path), at))
+    assert steps(tmp_path) == [9, 10, 10, 100, 900, 990, 1000]
+    assert latest(tmp_path).step == 1000  # type: ignore[union-attr]
+    keep(tmp_path, 3, None)
+    assert steps(tmp_path) == [900, 990, 1000]
+
+
+def manifest_step(path: Path) -> int:
+    return int(json.loads((path / MANIFEST).read_text())["step"])
 
 
 def test_links_are_no_checkpoints_and_their_targets_stay(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Makers of projects whose stages are scripts of a moment, so that what is around them can be tried: they can be told
-to wait, or to ignore every signal, by the variable TRIAL (such as `train:stubborn`)."""
+to wait, for a file `go` or for ever, to ignore every signal, or to take all memory, by the variable TRIAL (such as
+`train:stubborn`)."""
 
 import json
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,11 @@ def main():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             subprocess.Popen([sys.executable, "-c", STUBBORN])
         Path("arrived").touch()
-        time.sleep(600)
+        while not (how in ("gate", "hog") and Path("go").exists()):
+            time.sleep(0.1)
+        taken = []
+        while how == "hog":
+            taken.append(b"x" * 2**24)
     for path, content in {outputs}.items():
         (OUT / path).parent.mkdir(parents=True, exist_ok=True)
         (OUT / path).write_text(content if isinstance(content, str) else json.dumps(content))
@@ -97,13 +103,13 @@ def environment(project: Project, **more: str) -> dict[str, str]:
 
 
 class Command:
-    """A `pivotline` command that runs; what it says goes to a file."""
+    """A `pivotline` command that runs, under the command `before`; what it says goes to a file."""
 
-    def __init__(self, project: Project, *words: str, **more: str) -> None:
+    def __init__(self, project: Project, *words: str, before: Sequence[str] = (), **more: str) -> None:
         with tempfile.NamedTemporaryFile(dir=project.root, prefix="said-", delete=False) as log:
             self.log = Path(log.name)
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "flows.cli", *words],
+                [*before, sys.executable, "-m", "flows.cli", *words],
                 cwd=project.root,
                 env=environment(project, **more),
                 stdout=log,

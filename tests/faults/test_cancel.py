@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -51,6 +52,29 @@ def test_a_cancel_at(project: Project, trial: str, setting: str, line: str) -> N
     assert state_json(project, workspace.name)["proof"] == proof
     code, said = pivotline(project, "cancel", workspace.name)
     assert (code, said) == (2, f"error: run {workspace.name} is cancelled: there is nothing to cancel\n")
+
+
+APART = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+
+
+@pytest.mark.skipif(subprocess.run([*APART, "true"], check=False).returncode != 0, reason="no process table of its own")
+@pytest.mark.parametrize("how", ["polite", "stubborn"])
+def test_a_cancel_from_another_container(project: Project, how: str) -> None:
+    """The run has a process table of its own, as in a container: whoever asks cannot see its processes."""
+    process = Command(project, "run", "--set", f"train.seed={50 + len(how)}", before=APART, TRIAL=f"train:{how}")
+    workspace = arrived(project, process)
+    time.sleep(0.5)
+    code, said = pivotline(project, "cancel", workspace.name)
+    assert code == 0, said
+    assert "asked its own process, on " in said
+    wait_for(lambda: not living(workspace) and not process.runs(), GONE_S)
+    wait_for(lambda: any("MLflow" in text for text in record(workspace)["proof"]))
+    found = record(workspace)
+    assert found["state"] == "cancelled"
+    line = "training did not end within 6 s: killed " if how == "stubborn" else "training stopped "
+    assert found["proof"][1].startswith(line), found["proof"]
+    assert [text for text in found["proof"] if text.endswith((" processes ended", "1 process ended"))]
+    assert "still alive" not in str(found["proof"])
 
 
 def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:
