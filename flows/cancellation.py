@@ -1,29 +1,32 @@
 """A cancel with proof: the run is told to save and end, what does not end is killed, and both are confirmed.
 
 It works on the processes themselves, with every service down, and so where they are seen: in a process that the asking
-one starts, or, where that one is in another container, the run's own. Each line of the proof is written down as it
-happens.
+one starts, or, where that one is in another container, the run's own; the asking one then sees to it that the proof
+comes to its end. Each line of it is written down as it happens.
 """
 
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 
 from filelock import Timeout
 
 from flows import runfile
-from flows.burial import bury, wait_gone
+from flows.burial import wait_gone
 from flows.confirmation import confirm, memory_bytes
 from flows.ledger import Attempt
 from flows.life import cancel_lock, is_held, newest
 from flows.process import Process, descendants, session
 from flows.project import Project, find_project
 from flows.stages import environment
+from flows.witness import is_wanted, witness, write_down
 
 # For a stage to save, for the run to write down its end, for its process to leave, for the kernel to kill.
 SAVE_S, END_S, LEAVE_S, KILL_S = 6.0, 4.0, 8.0, 2.0
@@ -39,15 +42,15 @@ def ask(project: Project, run_id: str) -> str:
             return "its end was asked for already"
         runfile.update(workspace, cancel_asked_at=runfile.now(), asked_elsewhere=elsewhere)
         runfile.prove(workspace, f"asked {clock()}")
+    start(project, run_id)
     if attempt and elsewhere:
         return f"asked its own process, on {attempt.process.host}, to end it"
-    start(project, run_id)
     return "told its processes to save and end"
 
 
 def start(project: Project, run_id: str) -> None:
     """Carries the cancel out in a process that outlives the asking one."""
-    subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "flows.cancellation", run_id],
         cwd=project.root,
         env=environment(project) | {"PIVOTLINE_PROJECT": str(project.root)},
@@ -56,32 +59,23 @@ def start(project: Project, run_id: str) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    threading.Thread(target=process.wait, name="cancellation", daemon=True).start()  # a long-lived page keeps no zombie
 
 
 def carry_out(project: Project, run_id: str) -> None:
     """Ends the run's processes, those that ignore signals too, and proves it; one process at a time does this."""
-    workspace = project.workspace(run_id)
-
-    def prove(line: str) -> None:
-        runfile.prove(workspace, line)
-
+    prove = partial(runfile.prove, project.workspace(run_id))
     with suppress(Timeout), cancel_lock(project, run_id).acquire(timeout=0):
         attempt = newest(project, run_id)
-        record = runfile.read(workspace) or {}
-        if (
-            not record.get("cancel_asked_at")
-            or record.get("proved")
-            or attempt is None
-            or not attempt.process.is_here()
-        ):
-            return  # without the wish a further attempt has begun meanwhile, which nobody wants to end
+        if attempt is None or not attempt.process.is_here() or not is_wanted(project, run_id):
+            return
         found = processes(attempt)
         used_bytes = sum(memory_bytes(process) for process in found)
         tell(attempt)
         end_stage(attempt, prove)
         found += [process for process in end_run(project, attempt, prove) if process not in found]
         confirm(project, attempt, found, used_bytes, prove)
-        runfile.update(workspace, proved=True)
+        runfile.update(project.workspace(run_id), proved=True)
 
 
 def processes(attempt: Attempt) -> list[Process]:
@@ -126,10 +120,7 @@ def end_run(project: Project, attempt: Attempt, prove: Prove) -> list[Process]:
             send(process, signal.SIGKILL)
         wait_gone(left, KILL_S)
         prove(f"process {attempt.process.pid} did not end: killed {clock()}")
-    with runfile.claimed(project, attempt.run_id):
-        record = runfile.read(project.workspace(attempt.run_id)) or {}
-        if record.get("state") == "running" and not is_held(project, attempt.run_id):
-            bury(project, attempt.run_id, "cancelled")
+    write_down(project, attempt)
     return found
 
 
@@ -155,3 +146,4 @@ def clock() -> str:
 
 if __name__ == "__main__":
     carry_out(find_project(), runfile.check_run_id(sys.argv[1]))
+    witness(find_project(), sys.argv[1])

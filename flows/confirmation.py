@@ -25,10 +25,26 @@ def confirm(project: Project, attempt: Attempt, found: list[Process], used_bytes
         prove(f"still alive: process {', '.join(str(process.pid) for process in left)}")
     else:
         prove(f"{len(found)} processes ended" if len(found) != 1 else "1 process ended")
-    newest = latest(project.workspace(attempt.run_id) / "checkpoints")
-    prove(f"checkpoint {newest.step} verified" if newest else "no checkpoint was written yet")
+    verify(project, attempt, prove)
     if not left:
         prove(f"memory is back: {size_text(used_bytes)} freed")
+    tell(project, attempt, prove)
+
+
+def confirm_from_afar(project: Project, attempt: Attempt, prove: Prove) -> None:
+    """The closing lines where the run's processes cannot be seen; its lock is free, which the kernel answers for."""
+    prove("no process holds the run any more")
+    verify(project, attempt, prove)
+    tell(project, attempt, prove)
+
+
+def verify(project: Project, attempt: Attempt, prove: Prove) -> None:
+    newest = latest(project.workspace(attempt.run_id) / "checkpoints")
+    prove(f"checkpoint {newest.step} verified" if newest else "no checkpoint was written yet")
+
+
+def tell(project: Project, attempt: Attempt, prove: Prove) -> None:
+    """Tells both servers; the ledger keeps for later what one of them did not take."""
     told = {"mlflow": tell_mlflow(project, attempt, prove), "prefect": tell_prefect(project, attempt, prove)}
     if untold := [service for service, knows in told.items() if not knows]:
         with suppress(LedgerError):

@@ -68,6 +68,16 @@ class PruneConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RunConfig:
+    """What becomes of a run of the queue that crashes."""
+
+    retries: int = setting(0, "times a crashed run goes on by itself from its newest checkpoint", minimum=0, maximum=10)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Params:
     """All settings of a run, a section a stage; `dqn` belongs to `train`, for the kind of network that acts."""
 
@@ -78,6 +88,7 @@ class Params:
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     register: RegisterConfig = field(default_factory=RegisterConfig)
     prune: PruneConfig = field(default_factory=PruneConfig)
+    run: RunConfig = field(default_factory=RunConfig)
 
 
 def load_params(path: Path) -> Params:

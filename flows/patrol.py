@@ -1,4 +1,4 @@
-"""What a worker does beside running: it beats, carries out cancels, and finds the dead."""
+"""What a worker does beside running: it beats, carries out cancels, finds the dead and tries them again."""
 
 import threading
 import time
@@ -12,6 +12,7 @@ from flows.process import Process
 from flows.project import Project
 from flows.reaper import reap, tell_mlflow
 from flows.reconciliation import reconcile
+from flows.retries import retry_crashed
 from flows.silence import Silence
 
 TICK_S, BEAT_S, ROUND_S = 2.0, 10.0, 30.0
@@ -36,11 +37,12 @@ class Patrol:
             self.ledger.worker_end(self.process)
 
     def round(self) -> None:
-        """Looks for the dead and sets right what the servers believe."""
+        """Looks for the dead, tries again what may be, and sets right what the servers believe."""
         self.silence.look(writable=self.beat())
         reap(self.project, self.say, self.silence)
-        for tell in (lambda: reconcile(self.project, self.say, self.silence), self.tell_mlflow):
-            self.without_fail(tell)
+        self.without_fail(lambda: retry_crashed(self.project, self.say))
+        self.without_fail(lambda: reconcile(self.project, self.say, self.silence))
+        self.without_fail(self.tell_mlflow)
 
     def tell_mlflow(self) -> None:
         if any("mlflow" in attempt.untold for attempt in self.ledger.untold()):

@@ -3,7 +3,7 @@
 A live run is never called dead: see `flows.life` for this machine and `flows.silence` for others.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -39,13 +39,13 @@ def reap(project: Project, say: Say, silence: Silence | None = None) -> list[str
     return buried
 
 
-def records(project: Project) -> Iterator[dict[str, Any]]:
-    """The records of the newest runs that wait or run; a damaged one is passed over."""
+def records(project: Project, states: Collection[str] = ("queued", "running")) -> Iterator[dict[str, Any]]:
+    """The records of the newest runs in these states; a damaged one is passed over."""
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
     for workspace in found[:NEWEST]:
         with suppress(ValueError):
             record = runfile.read(workspace)
-            if record and record["state"] in ("queued", "running"):
+            if record and record["state"] in states:
                 yield record
 
 

@@ -1,4 +1,7 @@
-"""Prefect is away while a run of its queue trains: the run goes on or is cancelled all the same, and Prefect learns."""
+"""What a worker lives through: Prefect is away while a run trains, a run crashes and is tried again, its flow is gone.
+
+The worker stays up, the run goes on or ends as it was asked for, and Prefect learns of it.
+"""
 
 import os
 import signal
@@ -10,6 +13,7 @@ from scripted import Command, living, make, record, wait_for
 from serving import PrefectServer, serving, state, worker
 
 from flows import control, queue
+from flows.ledger import Ledger
 from flows.project import Project
 
 pytestmark = pytest.mark.slow
@@ -35,9 +39,10 @@ def serves(project: Project, server: PrefectServer) -> Iterator[Command]:
     started.wait(60)
 
 
-def training(project: Project, seed: int) -> Path:
+def training(project: Project, seed: int, retries: int = 0) -> Path:
     """The workspace of a run of the queue whose training waits."""
-    folder = project.workspace(control.trigger({"train": {"seed": seed}}).run_id)
+    settings = {"train": {"seed": seed}, "run": {"retries": retries}}
+    folder = project.workspace(control.trigger(settings).run_id)
     wait_for((folder / "arrived").exists, 120)
     return folder
 
@@ -78,3 +83,47 @@ def test_a_cancel_without_prefect_ends_the_run_and_is_told_later(
     later = training(project, 43)  # the slot is free
     (later / "go").touch()
     wait_for(lambda: state(later.name) == "done")
+
+
+@pytest.mark.parametrize("victim", ["its training", "its process"])
+def test_a_crash_is_tried_again_as_often_as_allowed(project: Project, serves: Command, victim: str) -> None:
+    """From the newest checkpoint, as a further attempt that the ledger, the view and Prefect know of."""
+    folder = training(project, 44 + len(victim), retries=1)
+    kill(project, folder, victim)
+    (folder / "arrived").unlink()
+    wait_for((folder / "arrived").exists, LEVEL_S)
+    assert control.run(folder.name).attempt == 2
+    assert state(folder.name) == "running"
+    if victim == "its training":
+        (folder / "go").touch()
+        wait_for(lambda: state(folder.name) == "done")
+        wait_for(lambda: prefect_says(folder) == "COMPLETED", LEVEL_S)
+    else:
+        kill(project, folder, victim)
+        wait_for(lambda: state(folder.name) == "crashed", LEVEL_S)
+    assert record(folder)["retried"] == 1
+    assert serves.runs(), serves.said()
+    assert f"run {folder.name}: attempt 2, retry 1 of 1 after: " in serves.said()
+
+
+def kill(project: Project, folder: Path, victim: str) -> None:
+    attempt = Ledger(project).newest(folder.name)
+    assert attempt is not None
+    assert attempt.group is not None
+    os.kill(attempt.process.pid if victim == "its process" else attempt.group.pid, signal.SIGKILL)
+    wait_for(lambda: not living(folder))
+
+
+def test_a_flow_that_is_gone_fails_its_run_alone(project: Project, serves: Command) -> None:
+    source = project.root / "flows" / "pipeline.py"
+    source.rename(source.with_suffix(".away"))
+    try:
+        broken = control.trigger({"train": {"seed": 60}}).run_id
+        wait_for(lambda: state(broken) in ("failed", "crashed"), LEVEL_S)
+        assert record(project.workspace(broken))["message"]
+    finally:
+        source.with_suffix(".away").rename(source)
+    assert serves.runs(), serves.said()
+    folder = training(project, 61)
+    (folder / "go").touch()
+    wait_for(lambda: state(folder.name) == "done")
