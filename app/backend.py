@@ -1,5 +1,6 @@
 """The page's one way to runs, settings and counts. Reads are shared by all viewers for a moment; orders go through."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -48,6 +49,11 @@ def run(run_id: str) -> RunView:
         if view.run_id == run_id:
             return view
     return control.run(run_id)
+
+
+def hold(views: Iterable[RunView]) -> None:
+    """Says that these runs are looked at; one that has not ended is protected without that, and prunes itself."""
+    control.hold(runs=[view.run_id for view in views if view.ended_at])
 
 
 @st.cache_data(ttl=10, show_spinner=False)

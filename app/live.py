@@ -35,6 +35,7 @@ def tick(closed: bool, moving: bool) -> None:
     wanted = st.query_params.get("run")
     view = known(wanted) if wanted else None
     if view:
+        backend.hold([view])
         show(view, views, closed)
     newest.queue(views)
     newest.table(views, view.run_id if view else None)

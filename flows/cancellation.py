@@ -79,9 +79,12 @@ def carry_out(project: Project, run_id: str) -> None:
 
 
 def processes(attempt: Attempt) -> list[Process]:
-    """The living processes of a run: the one that runs it, all that it started, and its stage's session."""
+    """The living processes of a run: the one that runs it, all that it started, and its stage's session.
+
+    Not this one, which the run itself starts when the end is asked for from another container.
+    """
     found = [attempt.process] if attempt.process.lives() else []
-    found += descendants(attempt.process)
+    found += [process for process in descendants(attempt.process) if process.pid != os.getpid()]
     if attempt.group:
         found += [process for process in session(attempt.group) if process not in found]
     return found

@@ -23,7 +23,7 @@ from flows.prediction import NextCandle, NextPivot, Prediction, predict
 from flows.project import Project, find_project
 from flows.runview import RunView
 from flows.stages import NOISE
-from flows.upkeep import Disk, Pruned, PruneItem, PrunePlan, disk, prune, prune_plan
+from flows.upkeep import Disk, Pruned, PruneItem, PrunePlan, disk, hold, prune, prune_plan
 from flows.workers import worker_service
 from flows.workspace import create
 
@@ -56,6 +56,7 @@ __all__ = [
     "doctor",
     "earlier_champion",
     "folder",
+    "hold",
     "judgement",
     "library",
     "log_tail",

@@ -24,6 +24,7 @@ def folder(project: Project, tracking: MlflowClient, name: str, version: int) ->
     target = home(project, name) / f"{version}-{view.run_id}"
     home(project, name).mkdir(parents=True, exist_ok=True)
     with FileLock(project.locks / f"model-{name}-{version}.lock"):
+        leases.renew(project, f"version:{name}-{version}", leases.USED)
         return target if whole(target) else fetch(project, tracking, view, target)
 
 
@@ -56,6 +57,7 @@ def whole(folder: Path) -> bool:
 def kept(project: Project, name: str, version: int) -> Path | None:
     """A version fetched earlier, for when MLflow is down."""
     found = [path for path in home(project, name).glob(f"{version}-*") if whole(path)]
+    leases.renew(project, f"version:{name}-{version}", leases.USED)
     return max(found, default=None)
 
 

@@ -4,6 +4,7 @@ A lease is a small file under `state/locks/leases`. It ends when it is given bac
 machine, or after its time, so that a page that was closed without a word holds nothing for ever.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -16,18 +17,38 @@ from flows.process import Process
 from flows.project import Project
 
 LASTS_S = 600.0
+OPEN, USED = "an open page shows it", "it was used within ten minutes"
+RENEWED_S = 60.0  # a page that is drawn every second does not write every second
 
 
-def take(project: Project, subject: str, why: str, lasts_s: float = LASTS_S) -> Path:
-    """Holds `subject` (`run:<id>` or `model:<logged model id>`); returns the lease's file."""
+def take(project: Project, subject: str, why: str, lasts_s: float = LASTS_S, name: str = "") -> Path:
+    """Holds `subject`; returns the lease's file, which is `name` or a new one.
+
+    Subjects are `run:<id>`, `model:<logged model id>`, and of copies `version:<name>-<number>`, `dataset:<version>`.
+    """
     folder = project.locks / "leases"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{token_hex(8)}.json"
+    path = folder / f"{name or token_hex(8)}.json"
     part = path.with_suffix(".part")
     lease = {"subject": subject, "why": why, "until": time.time() + lasts_s, "owner": Process.this().as_dict()}
     part.write_text(json.dumps(lease), encoding="utf-8")
     part.replace(path)
     return path
+
+
+def renew(project: Project, subject: str, why: str) -> None:
+    """Holds `subject` from now on for this process, in one file however often that is said.
+
+    Where it cannot be written down, on a full disk or a read-only one, whoever looks goes on without it.
+    """
+    this = Process.this()
+    name = hashlib.sha256(f"{subject} {this.host} {this.pid} {this.started}".encode()).hexdigest()[:16]
+    path = project.locks / "leases" / f"{name}.json"
+    with suppress(FileNotFoundError):
+        if 0 <= time.time() - path.stat().st_mtime < RENEWED_S:
+            return
+    with suppress(OSError):
+        take(project, subject, why, name=name)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from dataset.history import cached, commits, peek, stores
 from dataset.importers.place import check_target, put_in_place
 from dataset.schema import annotation_path, read_info
 from dataset.versions import add, held, restore, tracked_version, version
+from flows import leases
 from flows.errors import ResourceError
 from flows.project import Project, find_project
 
@@ -109,6 +110,7 @@ def folder(dataset_version: str) -> Path:
         return project.root / "data"
     copy = project.state / "datasets" / dataset_version.removesuffix(".dir")
     with FileLock(lock(project, "datasets.lock")):
+        leases.renew(project, f"dataset:{dataset_version}", leases.USED)
         if not copy.is_dir():
             copy.parent.mkdir(parents=True, exist_ok=True)
             restore(dataset_version, copy, stores(project.root, project.cache))

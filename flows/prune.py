@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows import disk, dvccache, protection, runfile
+from flows import copies, disk, dvccache, protection, runfile
 from flows.params import PruneConfig
 from flows.project import Project
 from flows.verdict import Verdict
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class PruneItem:
     """One thing that could go; `bytes` is what its going frees once the items before it are gone."""
 
-    place: str  # run | mlflow | dvc
+    place: str  # run | mlflow | copy | dvc
     path: Path
     run_id: str | None
     name: str
@@ -64,12 +64,23 @@ def plan(project: Project, policy: PruneConfig, tracking: "MlflowClient | None")
         from flows import remains
 
         judged += [("mlflow", entry) for entry in remains.verdicts(project, tracking)]
+    judged += [
+        ("copy", entry) for entry in (*copies.of_models(project, aliased(tracking)), *copies.of_datasets(project))
+    ]
     going = {entry.path for _, entry in judged if entry.goes}
     needed = needed_objects(project, tracking, going)
     objects = dvccache.objects(project.cache)
     judged += [("dvc", protection.of_object(path, digest, needed)) for digest, path in objects]
     notes = () if tracking is not None else ("MLflow does not answer: its files and the datasets it may name stay",)
     return weighed(judged, int(policy.disk_budget_gb * disk.GB), notes)
+
+
+def aliased(tracking: "MlflowClient | None") -> set[tuple[str, int]] | None:
+    if tracking is None:
+        return None
+    from flows import registry
+
+    return registry.aliased(tracking)
 
 
 def needed_objects(project: Project, tracking: "MlflowClient | None", going: set[Path]) -> dict[str, str]:
@@ -141,6 +152,8 @@ def remove(
         from flows import remains
 
         return remains.remove(project, tracking, as_verdict(item))
+    if item.place == "copy":
+        return copies.remove(project, item.path, aliased(tracking))
     digest = item.path.parent.name + item.path.name
     return take(item.path, [protection.of_object(item.path, digest, needed)]) if item.path.exists() else None
 

@@ -100,6 +100,11 @@ def references(tracking: MlflowClient) -> dict[str, str]:
     }
 
 
+def aliased(tracking: MlflowClient) -> set[tuple[str, int]]:
+    """Name and number of every version that an alias points to."""
+    return {(model.name, int(version)) for model in every_model(tracking) for version in model.aliases.values()}
+
+
 def all_versions(tracking: MlflowClient) -> Iterator[ModelVersion]:
     """The versions of every model, read number by number and alias by alias, so that no index can hide one."""
     for model in every_model(tracking):

@@ -1,10 +1,11 @@
 """Keeping the disk in order, for the page and the command line: what it holds, what could go, and taking that away."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from flows import disk as disks
+from flows import leases
 from flows import prune as pruning
 from flows.disk import Disk
 from flows.errors import ServiceDownError
@@ -12,11 +13,12 @@ from flows.models import asked
 from flows.params import PruneConfig, load_params
 from flows.project import Project, find_project
 from flows.prune import Pruned, PruneItem, PrunePlan
+from flows.versionview import VersionView
 
 if TYPE_CHECKING:
     from flows.tracking import MlflowClient
 
-__all__ = ["Disk", "PruneItem", "PrunePlan", "Pruned", "disk", "prune", "prune_plan"]
+__all__ = ["Disk", "PruneItem", "PrunePlan", "Pruned", "disk", "hold", "prune", "prune_plan"]
 
 
 def prune_plan() -> PrunePlan:
@@ -37,6 +39,15 @@ def disk() -> Disk:
     """Bytes by kind, the budget for them and what the file system has left."""
     project = find_project()
     return disks.disk(project, policy(project).disk_budget_gb)
+
+
+def hold(runs: Iterable[str] = (), versions: Iterable[VersionView] = (), datasets: Iterable[str] = ()) -> None:
+    """Says that a page shows these: for ten minutes, renewed whenever it is said again, nothing of them is pruned."""
+    subjects = [f"run:{run_id}" for run_id in runs] + [f"dataset:{version}" for version in datasets]
+    for view in versions:
+        subjects += [f"model:{view.model_id}", f"version:{view.name}-{view.version}"]
+    for subject in subjects:
+        leases.renew(find_project(), subject, leases.OPEN)
 
 
 def policy(project: Project) -> PruneConfig:

@@ -306,3 +306,57 @@ def test_prune_never_races_a_registration(project: Project) -> None:
     client.create_model_version("pivotline", f"models:/{model.model_id}", None)
     assert remains.remove(project, client, prune.as_verdict(item)) is None
     assert Path(str(item.path)).is_dir()
+
+
+def copy_of_model(project: Project, number: int) -> Path:
+    folder = project.state / "models" / "pivotline" / f"{number}-{RUN}"
+    folder.mkdir(parents=True)
+    (folder / "weights.safetensors").write_bytes(b"w" * 9000)
+    return folder
+
+
+def test_a_copy_that_nobody_reads_goes_and_the_champion_s_stays(project: Project) -> None:
+    client, _ = register(project, RUN)
+    champion, old = copy_of_model(project, 1), copy_of_model(project, 7)
+    assert not [name for name in going(project) if name.startswith("copy")]  # without MLflow it may be the only one
+    leases.renew(project, "version:pivotline-7", leases.OPEN)
+    assert not [name for name in going(project, client=client) if name.startswith("copy")]
+    plan = prune.plan(project, PruneConfig(), client)
+    assert {item.why for item in plan.items if item.place == "copy"} == {
+        "an alias points to it: it serves while MLflow is down", leases.OPEN,
+    }  # fmt: skip
+    for path in (project.locks / "leases").glob("*.json"):
+        path.unlink()
+    plan = prune.plan(project, PruneConfig(), client)
+    leases.renew(project, "version:pivotline-7", leases.USED)
+    prune.apply(project, PruneConfig(), client, plan)
+    assert old.is_dir()  # somebody began to use it after the plan
+    for path in (project.locks / "leases").glob("*.json"):
+        path.unlink()
+    done = apply(project, client=client)
+    assert (champion.is_dir(), old.is_dir()) == (True, False)
+    assert done.freed_bytes >= 9000
+
+
+def test_a_dataset_that_was_laid_out_goes_unless_it_is_the_only_one(project: Project) -> None:
+    version = dataset(project.cache, "a")
+    for name in (version, "0" * 32 + ".dir"):
+        folder = project.state / "datasets" / name.removesuffix(".dir")
+        folder.mkdir(parents=True)
+        (folder / "dataset.json").write_text("x")
+    leases.renew(project, f"dataset:{version}", leases.OPEN)
+    assert not [name for name in going(project) if name.startswith("copy")]
+    for path in (project.locks / "leases").glob("*.json"):
+        path.unlink()
+    assert [name for name in going(project) if name.startswith("copy")] == [f"copy of dataset {version[:9]}"]
+    assert [item.why for item in prune.plan(project, PruneConfig(), None).items if "000000000" in item.name] == [
+        "the cache does not have all of it"
+    ]
+
+
+def test_a_lease_is_one_file_however_often_it_is_renewed(project: Project) -> None:
+    for _ in range(3):
+        leases.renew(project, f"run:{RUN}", leases.OPEN)
+    leases.renew(project, f"run:{OTHER}", leases.OPEN)
+    assert len(list((project.locks / "leases").glob("*.json"))) == 2
+    assert leases.holder(project, f"run:{RUN}") == leases.OPEN

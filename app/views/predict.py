@@ -11,6 +11,7 @@ from app.charts import MUTED, hbar
 from app.format import plain, short
 from app.trade_marks import ends
 from dataset.annotations import Annotation
+from flows import control
 from flows.control import Judgement, Prediction, VersionView
 
 COLOURS = {"buy": UP, "hold": MUTED, "sell": DOWN}
@@ -113,6 +114,7 @@ def open_time(time: int) -> None:
 def draw(version: VersionView, source: str, trades: list[Annotation], time: int, judged: Judgement | None) -> None:
     """The answer on the candles, and in words beside them."""
     info = dataset_reader.info(source)
+    control.hold(versions=[version], datasets=[source])
     said = asking.predict(version.version, time, info.primary, source)
     left, right = st.columns([7, 3], gap="medium")
     with left:

@@ -5,6 +5,7 @@ import streamlit as st
 from app import health, pressed, promoting, pruning, registry_reader, version_words, whiskers
 from app.format import MISSING, count, plain, short, tag, when
 from app.registry_reader import Registry
+from flows import control
 from flows.control import VersionView
 
 TABLE_HEIGHT = 282
@@ -36,6 +37,7 @@ def versions(found: Registry) -> None:
     serves = f"Version {champion.version} serves" if champion else "No version is champion"
     st.subheader(f"{serves}, {len(found.versions)} registered", anchor=False)
     chosen = table(found)
+    control.hold(versions=[chosen])
     left, right = st.columns([5, 4], gap="medium")
     with left:
         scores = version_words.rows(found.versions, chosen, champion)

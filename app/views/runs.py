@@ -68,6 +68,7 @@ def compared(views: Sequence[RunView], closed: bool) -> None:
     more = (
         f" · {address.MOST} at most, {len(chosen) - len(shown)} more are selected" if len(chosen) > len(shown) else ""
     )
+    backend.hold(shown)
     st.subheader(f"{several(len(shown), 'run')} compared{more}", anchor=False)
     for pair in reproduction.twins(shown):
         st.markdown(reproduction.verdict(*pair))
