@@ -46,10 +46,14 @@ def least_free(project: Project) -> int:
 
 def needed_bytes(params: Params) -> int:
     """Two checkpoints, the finished model and some room for the rest of the run."""
+    from model.dqn_plan import checkpoint_bytes
+    from model.dqn_presets import DqnConfig
     from model.size import size
 
-    counted = size(model_config(params))
-    return CHECKPOINTS * counted.checkpoint_bytes + counted.fp32_bytes + SPARE_BYTES
+    config = model_config(params)
+    counted = size(config)
+    one = checkpoint_bytes(config, params.dqn) if isinstance(config, DqnConfig) else counted.checkpoint_bytes
+    return CHECKPOINTS * one + counted.fp32_bytes + SPARE_BYTES
 
 
 def sentence(needed: int) -> str:

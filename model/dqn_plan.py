@@ -1,4 +1,4 @@
-"""How much memory the training of a DQN will need: its real update and judgement on fake tensors."""
+"""What the training of a DQN will need: memory, by its real update and judgement on fake tensors, and disk."""
 
 from collections.abc import Mapping
 
@@ -14,6 +14,7 @@ from model.recipe import TrainConfig
 from model.rehearsal import DEVICE, blank, faking
 from model.replay import Replay
 from model.rollout import episodes_of
+from model.size import size
 
 
 def plan_dqn(
@@ -47,3 +48,10 @@ def rehearse_dqn(
         if steps:
             learner.loss(Replay(steps, 0).steps)
     return [update, judged]
+
+
+def checkpoint_bytes(config: DqnConfig, recipe: DqnRecipe) -> int:
+    """The tensors of one checkpoint: as of every network, and the target network and the memory of steps besides."""
+    counted = size(config)
+    step = sum(values.nbytes for values in Replay(1, 0).steps.values())
+    return counted.checkpoint_bytes + counted.fp32_bytes + step * recipe.replay_capacity

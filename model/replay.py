@@ -1,6 +1,6 @@
 """The memory of steps taken: they enter one by one, and minibatches are drawn from it in an order the seed decides.
 
-A step is kept as where it was seen, not as what was seen: 57 bytes instead of some thousands. C capacity, B batch.
+A step is kept as where it was seen, not as what was seen: 61 bytes instead of some thousands. C capacity, B batch.
 """
 
 from dataclasses import dataclass

@@ -12,7 +12,10 @@ from makers import BARS, tiny_train
 from tiny_market import MARKET, RECIPE, SAMPLES, TINY, WINDOW, market, train, training
 
 from dataset import scaler
-from model.dqn_plan import plan_dqn
+from flows.budget import needed_bytes
+from flows.params import Params, change
+from model.checkpoint import latest
+from model.dqn_plan import checkpoint_bytes, plan_dqn
 from model.dqn_presets import PRESETS, DqnConfig
 from model.dqn_recipe import DqnRecipe
 from model.kinds import from_dict, preset
@@ -111,6 +114,18 @@ def test_memory_is_planned_as_it_is_measured(tmp_path: Path) -> None:
     assert abs(planned.predicted_bytes / measured - 1) <= 0.03
     with pytest.raises(ValueError, match="depends on its episodes"):
         plan(TINY, 2, 20, "fp32", True)
+
+
+def test_a_checkpoint_is_as_large_as_the_budget_says(tmp_path: Path) -> None:
+    """With the target network and the memory of steps, of which a large one outweighs the network."""
+    recipe = replace(RECIPE, replay_capacity=50_000)
+    train(tmp_path, epochs=1, recipe=recipe)
+    found = latest(tmp_path)
+    assert found is not None
+    assert 0 <= found.size_bytes - checkpoint_bytes(TINY, recipe) < 40_000  # names, shapes and JSON
+    small, large = ({"model": {"kind": "dqn"}, "dqn": {"replay_capacity": count}} for count in (20_000, 1_000_000))
+    more = needed_bytes(change(Params(), large)) - needed_bytes(change(Params(), small))
+    assert more == 2 * 61 * 980_000
 
 
 def test_a_saved_dqn_answers_raw_samples_with_its_values(tmp_path: Path) -> None:
