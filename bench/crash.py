@@ -1,5 +1,7 @@
 """Random SIGKILLs over the stages of runs, each resumed: do all runs end with the bits of one that was never disturbed?
 
+After each kill and each end the doctor is asked whether every promise holds.
+
     python -m bench.crash --kills 200 --out bench/crash.json
 
 Half of the kills of the train stage come at its file call N = 1, 2, 3 …, all others after a random time. With
@@ -19,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.forked import CONTEXT, Stage
-from flows import runfile, tracking
+from flows import doctor, runfile, sync, tracking
+from flows.checks.finding import BROKEN
 from flows.params import Params, as_dict, change, write_params
 from flows.project import Project
+from flows.reaper import reap
 from flows.registry import find_version
 from model.content import sha256
 
@@ -44,6 +48,7 @@ class Tally:
     calls: list[int] = field(default_factory=list)  # file calls of the train stage at which it was killed
     lives: int = 0
     equal: int = 0
+    examined: int = 0  # times the doctor was asked
     wrong: list[str] = field(default_factory=list)
 
     @property
@@ -51,10 +56,16 @@ class Tally:
         return sum(self.kills.values())
 
 
-def make(folder: Path, number: int) -> Path:
+def prepare(folder: Path) -> Project:
+    """A project without data and DVC, in which the workspaces of the runs are."""
+    write_params(folder / "params.yaml", change(Params(), SETTINGS))
+    return Project(root=folder, state=folder / "state")
+
+
+def make(project: Project, number: int) -> Path:
     """A workspace as `pivotline run` freezes it, without DVC."""
     run_id = f"20260101-000000-{number:06x}"
-    workspace = folder / run_id
+    workspace = project.workspace(run_id)
     (workspace / "artifacts").mkdir(parents=True)
     for name in ("data", "dataset", "model"):
         (workspace / name).symlink_to(ROOT / name)
@@ -62,7 +73,8 @@ def make(folder: Path, number: int) -> Path:
     write_params(workspace / "params.yaml", params)
     stages: dict[str, Any] = {name: {"state": "waiting"} for name in STAGES}
     plain = {"run_id": run_id, "state": "running", "created_at": runfile.now(), "dataset_version": "sample"}
-    runfile.write(workspace, plain | {"params": as_dict(params), "stages": stages})
+    started = {"started_ms": int(1000 * time.time()), "params": as_dict(params), "stages": stages}
+    runfile.write(workspace, plain | started)
     return workspace
 
 
@@ -76,34 +88,59 @@ def bits(workspace: Path) -> dict[str, Any]:
     return found
 
 
-def clean(folder: Path) -> tuple[dict[str, Any], dict[str, float]]:
+def clean(project: Project) -> tuple[dict[str, Any], dict[str, float]]:
     """The bits of an undisturbed run, and how long each of its stages took."""
-    workspace, took_s = make(folder, 0), {}
+    workspace, took_s = make(project, 0), {}
     first = CONTEXT.Process(target=int)  # the process that all stages are forked from imports them now
     first.start()
     first.join()
     for name in STAGES:
         started = time.monotonic()
-        stage = Stage(workspace, name)
+        stage = Stage(workspace, name, state=project.state)
         assert stage.wait() == 0, stage.said()
         took_s[name] = time.monotonic() - started
+    finish(project, workspace)
     return bits(workspace), took_s
 
 
-def live(workspace: Path, tally: Tally, took_s: dict[str, float], draw: random.Random) -> None:
+def live(project: Project, workspace: Path, tally: Tally, took_s: dict[str, float], draw: random.Random) -> None:
     """One run from its start to its end, killed on the way as often as it is drawn."""
     for name in STAGES:
         attempts, done = 0, False
         while not done:
-            done = attempt(workspace, name, tally, took_s[name], draw, attempts > 0)
+            runfile.update(workspace, state="running")
+            done = attempt(project, workspace, name, tally, took_s[name], draw, attempts > 0)
             attempts += 1
+            if not done:
+                reap(project, lambda line: None)
+                examine(project, workspace, tally, f"after kill {attempts} of {name}")
+    finish(project, workspace)
+    examine(project, workspace, tally, "at its end")
 
 
-def attempt(workspace: Path, name: str, tally: Tally, took_s: float, draw: random.Random, resume: bool) -> bool:
+def finish(project: Project, workspace: Path) -> None:
+    """What `pivotline run` does at its end, and the record in MLflow."""
+    weights = sha256(workspace / "artifacts" / "model" / "weights.safetensors")
+    result = {"weights_sha256": weights, "registered": None, "recorded": False}
+    runfile.update(workspace, state="done", ended_at=runfile.now(), result=result, recorded=False)
+    sync.sync(project, lambda line: None)
+
+
+def examine(project: Project, workspace: Path, tally: Tally, when: str) -> None:
+    """Asks the doctor, and notes what it finds broken."""
+    tally.examined += 1
+    broken = [found.text for found in doctor.examine(project).findings if found.level == BROKEN]
+    tally.wrong += [f"{workspace.name} {when}: {text}" for text in broken]
+
+
+def attempt(
+    project: Project, workspace: Path, name: str, tally: Tally, took_s: float, draw: random.Random, resume: bool
+) -> bool:
     """One attempt of a stage; whether it came to its end."""
     undisturbed, at_call = draw.random() < PASSES[name], name == "train" and draw.random() < 0.5
     call = 1 + len(tally.calls) % 40
-    stage = Stage(workspace, name, resume=resume, fault=f"kill:{call}" if at_call and not undisturbed else "")
+    fault = f"kill:{call}" if at_call and not undisturbed else ""
+    stage = Stage(workspace, name, resume=resume, fault=fault, state=project.state)
     if not undisturbed and not at_call:
         stage.process.join(draw.uniform(0, 0.6 * took_s))
         stage.process.kill()
@@ -117,12 +154,12 @@ def attempt(workspace: Path, name: str, tally: Tally, took_s: float, draw: rando
     return False
 
 
-def judge(workspace: Path, wanted: dict[str, Any], tally: Tally) -> None:
+def judge(project: Project, workspace: Path, wanted: dict[str, Any], tally: Tally) -> None:
     """Compares a finished run with the clean one, and counts its versions."""
     tally.lives += 1
     found = bits(workspace)
     differing = [name for name in wanted if found[name] != wanted[name]]
-    client = tracking.client(Project(root=workspace, state=workspace.parent / "state"))
+    client = tracking.client(project)
     versions = client.search_model_versions("name = 'pivotline'")
     mine = [entry for entry in versions if entry.tags.get(tracking.RUN_TAG) == workspace.name]
     if len(mine) != 1:
@@ -137,11 +174,12 @@ def crash(kills: int, seconds: float, seed: int, before: Tally) -> Tally:
     """Kills until there were so many, or until the time is up and the run at hand has ended."""
     tally, draw, deadline = before, random.Random(seed + before.killed), time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="pivotline-crash-") as folder:
-        wanted, took_s = clean(Path(folder))
+        project = prepare(Path(folder))
+        wanted, took_s = clean(project)
         while tally.killed < kills and time.monotonic() < deadline:
-            workspace = make(Path(folder), tally.lives + 1)
-            live(workspace, tally, took_s, draw)
-            judge(workspace, wanted, tally)
+            workspace = make(project, tally.lives + 1)
+            live(project, workspace, tally, took_s, draw)
+            judge(project, workspace, wanted, tally)
             shutil.rmtree(workspace)
     return tally
 
@@ -150,7 +188,8 @@ def table(tally: Tally) -> list[str]:
     stages = ", ".join(f"{tally.kills[name]} in {name}" for name in STAGES)
     calls = f"{len(tally.calls)} of those in train at a file call, {len(set(tally.calls))} different calls"
     ends = f"{tally.equal} of {tally.lives} runs ended with the bits of the undisturbed one and one version each"
-    return [f"{tally.killed} kills: {stages}", calls, ends, *tally.wrong]
+    asked = f"the doctor was asked {tally.examined} times"
+    return [f"{tally.killed} kills: {stages}", calls, ends, asked, *tally.wrong]
 
 
 def load(path: Path) -> Tally:

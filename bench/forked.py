@@ -28,14 +28,26 @@ OUTPUTS = {
 
 
 class Stage:
-    """A stage that runs in `folder`; `fault` as `inject` reads it, what it says goes to `logs/NAME.txt`."""
+    """A stage that runs in `folder`; `fault` as `inject` reads it, what it says goes to `logs/NAME.txt`.
 
-    def __init__(self, folder: Path, name: str, *, resume: bool = False, fault: str = "", owner: str = "") -> None:
+    The state folder is `state` beside the folder unless it is named.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *,
+        resume: bool = False,
+        fault: str = "",
+        owner: str = "",
+        state: Path | None = None,
+    ) -> None:
         self.log = folder / "logs" / f"{name}.txt"
         self.log.parent.mkdir(exist_ok=True)
         self.log.unlink(missing_ok=True)
         remove_outputs(folder, name)
-        told = {"PIVOTLINE_STATE": str(folder.parent / "state"), "PIVOTLINE_RESUME": str(int(resume))}
+        told = {"PIVOTLINE_STATE": str(state or folder.parent / "state"), "PIVOTLINE_RESUME": str(int(resume))}
         told |= {"PIVOTLINE_OWNER": owner}
         self.process: BaseProcess = CONTEXT.Process(target=run, args=(str(folder), name, told, fault))
         self.process.start()

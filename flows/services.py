@@ -16,11 +16,13 @@ from urllib.request import urlopen
 from flows import tracking
 from flows.errors import ServiceDownError
 from flows.project import Project
+from flows.revival import Revival
 from flows.stages import environment
 
 HOST = "127.0.0.1"
 START_S = 90.0  # the longest a server may take to answer
 GRACE_S = 10.0
+WORKER = "worker"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +42,9 @@ class Server:
     command: tuple[str, ...]
     health: str
     port: int | None = None
+
+
+Running = tuple[Server, subprocess.Popen[bytes]]
 
 
 def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
@@ -68,7 +73,7 @@ def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
         ),
     ]
     served = f"{prefect}/api/deployments/name/pivotline/local"
-    return first, Server(name="worker", command=module("flows.cli serve"), health=served)
+    return first, Server(name=WORKER, command=module("flows.cli serve"), health=served)
 
 
 def module(words: str, *more: str) -> tuple[str, ...]:
@@ -96,6 +101,8 @@ def variables(project: Project, ports: Ports) -> dict[str, str]:
 def up(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
     """Starts the stack, says where the page is and waits; ends everything on SIGINT or SIGTERM or when a server dies.
 
+    A worker that dies is started again.
+
     Raises ServiceDownError naming the server that did not come up, ValueError for a port that is taken.
     """
     for sign in (signal.SIGINT, signal.SIGTERM):
@@ -103,7 +110,7 @@ def up(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
     first, worker = servers(project, ports)
     check_ports(first)
     (project.state / "logs").mkdir(parents=True, exist_ok=True)
-    running: list[tuple[Server, subprocess.Popen[bytes]]] = []
+    running: list[Running] = []
     try:
         tracking.client(project)
         say("starting MLflow, Prefect and the page")
@@ -116,7 +123,7 @@ def up(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
         wait_healthy(project, *running[-1])
         others = f"MLflow is on port {ports.mlflow}, Prefect on {ports.prefect}"
         say(f"Pivotline is up: http://{HOST}:{ports.app}  ({others}; Ctrl-C ends all)")
-        watch(project, running)
+        watch(project, ports, running, say)
     except KeyboardInterrupt:
         say("ending the stack")
     finally:
@@ -170,14 +177,32 @@ def answers(url: str) -> bool:
         return False
 
 
-def watch(project: Project, running: list[tuple[Server, subprocess.Popen[bytes]]]) -> None:
+def watch(project: Project, ports: Ports, running: list[Running], say: Callable[[str], None]) -> None:
+    """Looks after the servers; a worker that ends is started again. Raises ServiceDownError when another one ends."""
+    ends = Revival()
     while True:
-        for server, process in running:
+        for place, (server, process) in enumerate(running):
             if process.poll() is not None:
-                raise ServiceDownError(
-                    f"{server.name} ended with status {process.returncode}; its output is in {log_of(project, server)}"
-                )
+                running[place] = (server, revived(project, ports, server, process, ends, say))
         time.sleep(0.5)
+
+
+def revived(
+    project: Project,
+    ports: Ports,
+    server: Server,
+    process: subprocess.Popen[bytes],
+    ends: Revival,
+    say: Callable[[str], None],
+) -> subprocess.Popen[bytes]:
+    """The server's next process. What a dead worker left behind ends by itself, and writes down why (flows.owner)."""
+    said = f"{server.name} ended with status {process.returncode}; its output is in {log_of(project, server)}"
+    pause_s = ends.pause_s() if server.name == WORKER else None
+    if pause_s is None:
+        raise ServiceDownError(said)
+    say(f"{said}; it is started again in {pause_s:.0f} s, and what it ran can be resumed")
+    time.sleep(pause_s)
+    return start(project, ports, server)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -12,4 +12,5 @@ def test_a_dozen_random_kills_change_no_bit() -> None:
     assert tally.wrong == []
     assert tally.equal == tally.lives > 0
     assert tally.killed > 0, table(tally)
+    assert tally.examined == tally.killed + tally.lives
     assert set(tally.kills) <= set(STAGES)
