@@ -140,9 +140,9 @@ def up(
     prefect_port: Annotated[int, typer.Option(min=1, max=65535)] = 4200,
 ) -> None:
     """Start MLflow, Prefect, the worker and the page on 127.0.0.1; Ctrl-C ends them all."""
-    from flows import services
+    from flows import servers, services
 
-    services.up(find_project(), services.Ports(app=app_port, mlflow=mlflow_port, prefect=prefect_port), output.line)
+    services.up(find_project(), servers.Ports(app=app_port, mlflow=mlflow_port, prefect=prefect_port), output.line)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import pytest
 from flows import revival, services
 from flows.errors import ServiceDownError
 from flows.project import Project
-from flows.services import Ports, Server
+from flows.servers import Ports, Server
 
 FALLS_TWICE = """
 import pathlib, sys, time

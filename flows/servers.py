@@ -1,0 +1,80 @@
+"""What the stack on one machine consists of: which servers, by which command, told what."""
+
+import sys
+from dataclasses import dataclass
+
+from flows.project import Project
+from flows.stages import environment
+
+HOST = "127.0.0.1"
+WORKER = "worker"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ports:
+    """Where the servers listen on 127.0.0.1."""
+
+    app: int = 8501
+    mlflow: int = 5000
+    prefect: int = 4200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Server:
+    """A child to start, the port it listens on and the address that answers once it is up."""
+
+    name: str
+    command: tuple[str, ...]
+    health: str
+    port: int | None = None
+
+
+def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
+    """The three servers that start side by side, and the worker, which needs Prefect to be up."""
+    mlflow, prefect, app = (f"http://{HOST}:{port}" for port in (ports.mlflow, ports.prefect, ports.app))
+    store = ("--backend-store-uri", f"sqlite:///{project.state / 'mlflow.db'}")
+    files = ("--artifacts-destination", str(project.state / "mlartifacts"))
+    first = [
+        Server(
+            name="mlflow",
+            command=module(f"mlflow server --host {HOST} --port {ports.mlflow} --workers 1", *store, *files),
+            health=f"{mlflow}/health",
+            port=ports.mlflow,
+        ),
+        Server(
+            name="prefect",
+            command=module(f"prefect server start --host {HOST} --port {ports.prefect}"),
+            health=f"{prefect}/api/health",
+            port=ports.prefect,
+        ),
+        Server(
+            name="app",
+            command=module(f"streamlit run app/main.py --server.address {HOST} --server.port {ports.app}"),
+            health=f"{app}/_stcore/health",
+            port=ports.app,
+        ),
+    ]
+    served = f"{prefect}/api/deployments/name/pivotline/local"
+    return first, Server(name=WORKER, command=module("flows.cli serve"), health=served)
+
+
+def module(words: str, *more: str) -> tuple[str, ...]:
+    """The command that runs a module of this environment."""
+    return (sys.executable, "-m", *words.split(), *more)
+
+
+def variables(project: Project, ports: Ports) -> dict[str, str]:
+    """What every server and client of the embedded stack is told; nothing is sent home."""
+    return environment(project) | {
+        "PIVOTLINE_PROJECT": str(project.root),
+        "MLFLOW_TRACKING_URI": f"http://{HOST}:{ports.mlflow}",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "PREFECT_HOME": str(project.state / "prefect"),
+        "PREFECT_API_URL": f"http://{HOST}:{ports.prefect}/api",
+        "PREFECT_UI_API_URL": f"http://{HOST}:{ports.prefect}/api",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
