@@ -78,7 +78,7 @@ def bring_in(annotations: Upload, candles: Sequence[Upload], wanted: Wanted) -> 
             labels[paths[-1].name] = upload.label
         report = carry_out(project, order(place, paths, candles, wanted), labels)
         return Imported(import_id=import_id, version=version(place / "data"), report=report)
-    except BaseException:
+    except BaseException:  # also a signal leaves no half import
         shutil.rmtree(place, ignore_errors=True)
         raise
     finally:

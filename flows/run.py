@@ -52,7 +52,7 @@ def execute(project: Project, workspace: Path, step: Step, say: Say, **facts: An
             recorder.start()
             try:
                 result = steps(project, workspace, step, record, recorder, keeper)
-            except BaseException as error:
+            except BaseException as error:  # a signal too: no end goes unwritten
                 state = end_early(workspace, recorder, error)
                 keeper.reason = state
                 if state == "cancelled" and isinstance(error, Exception):
@@ -114,7 +114,7 @@ def tracked(workspace: Path, step: Step, name: str, body: Callable[[Say], Outcom
     runfile.set_stage(workspace, name, state="running", started_at=runfile.now())
     try:
         outcome = step(name, body)
-    except BaseException as error:
+    except BaseException as error:  # a signal too, and it goes on its way
         state, message = ended_as(workspace, error)
         runfile.set_stage(workspace, name, state=state, detail="" if state == "cancelled" else message)
         raise

@@ -85,7 +85,7 @@ def run_stage(
         started(process.pid)
         cached, killed = follow(process, workspace / "logs" / "run.log", say)
         code = process.wait()
-    except BaseException:
+    except BaseException:  # an error, a cancel or a signal: whatever ends the wait ends the stage
         end_group(process)
         raise
     if killed or code in (-signal.SIGKILL, 137):

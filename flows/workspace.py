@@ -53,7 +53,7 @@ def create(
         budget.check(project, params)
         try:
             fill(project, workspace, params, data, dataset_version)
-        except BaseException:
+        except BaseException:  # also a signal leaves no half workspace
             shutil.rmtree(workspace, ignore_errors=True)
             raise
         runfile.write(workspace, first_record(run_id, params, workspace, door) | ({"fresh": True} if fresh else {}))

@@ -1,5 +1,6 @@
 """A run workspace is frozen when the run is asked for: settings, source and dataset."""
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -82,3 +83,16 @@ def test_a_half_made_workspace_is_made_again(project: Project) -> None:
     folder = workspace.create(project, name, {})
     assert not (folder / "data" / "half").exists()
     assert json.loads((folder / "run.json").read_text())["run_id"] == name
+
+
+def test_a_dvc_that_works_in_the_checkout_holds_up_no_run(project: Project) -> None:
+    """DVC itself waits for its lock there, and gives up; a run's own folder has a lock of its own."""
+    lock = project.root / ".dvc" / "tmp" / "lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        command = [sys.executable, "-m", "dvc", "status"]
+        refused = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+        assert "Unable to acquire lock" in refused.stderr
+        made = workspace.create(project, "20261130-120009-abcdef", {})
+    assert (made / "data" / "dataset.json").is_file()
