@@ -9,7 +9,7 @@ from typing import Any
 from flows import runfile
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import newest
-from flows.memory_kills import REMEDY, of_machine
+from flows.memory_kills import suspicion
 from flows.process import Process, boot_id, session
 from flows.project import Project
 
@@ -26,8 +26,8 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
     if attempt:
         end_session(attempt)
     record = runfile.read(workspace) or {}
-    if attempt and starved(record, attempt):
-        reason = f"{reason}, probably out of memory: {REMEDY}"
+    if attempt and attempt.process.boot_id == boot_id():
+        reason += suspicion(record)
     asked = record.get("cancel_asked_at")
     state, message = ("cancelled", "cancelled") if asked else ("crashed", f"{reason}; {OFFER}")
     record = runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
@@ -36,11 +36,6 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
         with suppress(LedgerError):  # the record counts; without a ledger nobody else learns of it
             Ledger(project).end(run_id, attempt.attempt, reason, untold)
     return record
-
-
-def starved(record: dict[str, Any], attempt: Attempt) -> bool:
-    """Whether the kernel has killed for want of memory since the run began, on this very machine."""
-    return attempt.process.boot_id == boot_id() and of_machine() > record.get("memory_kills", of_machine())
 
 
 def end_session(attempt: Attempt) -> int:

@@ -19,7 +19,7 @@ REMADE = "it is made again when it is asked for"
 
 def of_models(project: Project, aliased: Collection[tuple[str, int]] | None) -> Iterator[Verdict]:
     """Verdicts on fetched versions; `aliased` are those that an alias points to, None when MLflow does not answer."""
-    for path in folders(project.state / "models", "*/[!.]*-*"):
+    for path in folders(project.state / "models", "*/[0-9]*-*"):
         name, number = path.parent.name, path.name.partition("-")[0]
         why = leases.holder(project, f"version:{name}-{number}")
         if aliased is None:

@@ -92,8 +92,14 @@ def start_of(pid: int) -> str | None:
 
 @lru_cache(maxsize=1)
 def table() -> str:
-    """The process table that we see, the kernel's number of it: in another one the same number is another process."""
-    return re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
+    """The process table that we see, the kernel's number of it: in another one the same number is another process.
+
+    Empty where a machine has but one.
+    """
+    try:
+        return re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
+    except OSError:
+        return ""
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from flows import owner, runfile, summary
 from flows.burial import OFFER
 from flows.errors import CancelledError, StageKilledError, classify
 from flows.keeper import Keeper, holding
-from flows.memory_kills import of_machine
+from flows.memory_kills import of_machine, suspicion
 from flows.params import load_params
 from flows.patience import while_answering
 from flows.progress import duration, size_text
@@ -179,10 +179,11 @@ def end_early(workspace: Path, recorder: Recorder, error: BaseException) -> str:
 
 
 def ended_as(workspace: Path, error: BaseException) -> tuple[str, str]:
-    if (runfile.read(workspace) or {}).get("cancel_asked_at"):
+    record = runfile.read(workspace) or {}
+    if record.get("cancel_asked_at"):
         return "cancelled", "cancelled"
     if owner.is_gone():
-        return "crashed", f"the worker that ran it ended; {OFFER}"
+        return "crashed", f"the worker that ran it ended{suspicion(record)}; {OFFER}"
     if isinstance(error, StageKilledError):
         return "crashed", str(error)
     return ("failed", classify(error).message) if isinstance(error, Exception) else ("cancelled", "cancelled")

@@ -147,3 +147,16 @@ def test_what_is_not_a_number_becomes_an_empty_field(tmp_path: Path) -> None:
     writer.write({"split": "validation", "step": 1, "loss": float("nan"), "balanced_accuracy": None})
     writer.close()
     assert read_curves(tmp_path)["validation"] == [{"step": "1", "loss": "", "balanced_accuracy": ""}]
+
+
+def test_a_process_of_another_table_is_not_here(tmp_path: Path) -> None:
+    """Two containers may have one host name, and the numbers of both begin at 1."""
+    mine = Process.this()
+    ticks, _, table = mine.started.partition("@")
+    assert table.isdigit()
+    assert mine.is_here()
+    assert replace(mine, started=ticks).is_here()  # written down before tables were told apart
+    assert not replace(mine, started=f"{ticks}@1").is_here()
+    run_id = record(tmp_path, 1, state="running")
+    Ledger(project_at(tmp_path)).begin(run_id, 1, replace(mine, started=f"{ticks}@1"))
+    assert views(tmp_path)[0].state == "crashed"  # one kernel, so its lock would be held
