@@ -75,7 +75,14 @@ def requeue(project: Project, record: dict[str, Any], say: Say) -> None:
         if (runfile.read(project.workspace(run_id)) or {}) != record:
             return
         ended = {"state": STATES[kind], "ended_at": runfile.now()} if STATES[kind] in queue.ENDS else {}
-        word = f"Prefect says it {STATES[kind]} before it began" if ended else None
+        word = unbegun(found) if ended else None
         runfile.update(project.workspace(run_id), flow_run_id=flow_run_id, message=word, **ended)
     if ended or record.get("flow_run_id") != flow_run_id:
         say(f"run {run_id}: {word or 'is in the queue again'}")
+
+
+def unbegun(flow_run: Any) -> str:
+    """What Prefect says of a flow run that ended before its run began."""
+    why = (flow_run.state.message or "").strip().splitlines()
+    word = f"Prefect ended it as {STATES[flow_run.state.type.value]} before it began"
+    return f"{word}: {why[0][:200]}" if why else word

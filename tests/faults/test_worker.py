@@ -1,4 +1,4 @@
-"""What a worker lives through: Prefect is away while a run trains, a run crashes and is tried again, its flow is gone.
+"""What a worker lives through: Prefect is away while a run trains, a run crashes and is tried again, its code is gone.
 
 The worker stays up, the run goes on or ends as it was asked for, and Prefect learns of it.
 """
@@ -114,15 +114,17 @@ def kill(project: Project, folder: Path, victim: str) -> None:
     wait_for(lambda: not living(folder))
 
 
-def test_a_flow_that_is_gone_fails_its_run_alone(project: Project, serves: Command) -> None:
-    source = project.root / "flows" / "pipeline.py"
+def test_a_module_that_is_gone_fails_its_run_alone(project: Project, serves: Command) -> None:
+    source = project.root / "flows" / "run.py"
     source.rename(source.with_suffix(".away"))
     try:
-        broken = control.trigger({"train": {"seed": 60}}).run_id
-        wait_for(lambda: state(broken) in ("failed", "crashed"), LEVEL_S)
-        assert record(project.workspace(broken))["message"]
+        broken = project.workspace(control.trigger({"train": {"seed": 60}}).run_id)
+        wait_for(lambda: record(broken)["state"] == "failed", LEVEL_S)
     finally:
         source.with_suffix(".away").rename(source)
+    said = control.run(broken.name).message or ""
+    assert said.startswith("Prefect ended it as failed before it began: ")
+    assert "No module named 'flows.run'" in said
     assert serves.runs(), serves.said()
     folder = training(project, 61)
     (folder / "go").touch()
