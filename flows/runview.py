@@ -10,9 +10,9 @@ from flows.checkpoints import resumable_step
 from flows.curves import read_curves
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import death
+from flows.places import in_order, nobody_starts, places
 from flows.project import Project
 from flows.salvage import readable
-from flows.workers import worker_service
 from model.kinds import title
 
 STATES = {
@@ -26,7 +26,6 @@ STATES = {
     "FAILED": "failed",
     "COMPLETED": "done",
 }
-NO_PREFECT, NO_WORKER = "Prefect does not answer", "no worker answers"
 RESUMABLE = ("failed", "crashed", "cancelled")
 STAGES = ("preprocess", "train", "evaluate", "register")
 
@@ -89,34 +88,11 @@ def collect(project: Project, flow_runs: Mapping[str, FlowRunLike] | None, limit
     }
     waiting = in_order([record for path, record in records if states[path.name][0] == "queued"])
     running = [name for name, (state, _) in states.items() if state == "running"]
-    queue = places(waiting, running, nobody_starts(project, flow_runs) if waiting else None)
+    queue = places(waiting, running, nobody_starts(project, flow_runs is not None) if waiting else None)
     return [
         view(path, record, *states[path.name], queue.get(path.name), (flow_runs or {}).get(path.name))
         for path, record in records
     ]
-
-
-def in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Waiting runs in the order in which they, or their newest attempts, were asked for."""
-    return sorted(records, key=lambda record: (record.get("asked_at") or record["created_at"], record["run_id"]))
-
-
-def nobody_starts(project: Project, flow_runs: Mapping[str, FlowRunLike] | None) -> str | None:
-    """Why no run of the queue can start now, whatever is ahead of it; None when a worker asks for the next."""
-    if flow_runs is None:
-        return NO_PREFECT
-    return None if worker_service(project).up else NO_WORKER
-
-
-def places(waiting: list[dict[str, Any]], running: list[str], nobody: str | None) -> dict[str, tuple[int, str | None]]:
-    """The place of each waiting run, and why it waits: for the run before it, or because `nobody` starts one."""
-    found: dict[str, tuple[int, str | None]] = {}
-    ahead = running[-1] if running else None
-    for place, record in enumerate(waiting, 1):
-        queued = nobody if record.get("door") == "queue" else None
-        found[record["run_id"]] = (place, queued or (f"waits for run {ahead}" if ahead else None))
-        ahead = record["run_id"]
-    return found
 
 
 def running_attempts(project: Project) -> dict[str, Attempt] | None:
