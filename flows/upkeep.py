@@ -43,11 +43,14 @@ def disk() -> Disk:
 
 def hold(runs: Iterable[str] = (), versions: Iterable[VersionView] = (), datasets: Iterable[str] = ()) -> None:
     """Says that a page shows these: for ten minutes, renewed whenever it is said again, nothing of them is pruned."""
+    project = find_project()
+    if not project.state.is_dir():
+        return  # there is nothing to protect yet
     subjects = [f"run:{run_id}" for run_id in runs] + [f"dataset:{version}" for version in datasets]
     for view in versions:
         subjects += [f"model:{view.model_id}", f"version:{view.name}-{view.version}"]
     for subject in subjects:
-        leases.renew(find_project(), subject, leases.OPEN)
+        leases.renew(project, subject, leases.OPEN)
 
 
 def policy(project: Project) -> PruneConfig:

@@ -13,7 +13,7 @@ import torch
 from record import give_record
 from trained import trained
 
-from flows import disk, leases, prune, registry, remains, runfile, tracking, verdict
+from flows import disk, leases, prune, registry, remains, runfile, tracking, upkeep, verdict
 from flows.ledger import Ledger
 from flows.params import PruneConfig
 from flows.process import Process
@@ -360,3 +360,16 @@ def test_a_lease_is_one_file_however_often_it_is_renewed(project: Project) -> No
     leases.renew(project, f"run:{OTHER}", leases.OPEN)
     assert len(list((project.locks / "leases").glob("*.json"))) == 2
     assert leases.holder(project, f"run:{RUN}") == leases.OPEN
+
+
+def test_what_a_page_shows_is_held(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = checkpoints(project, RUN, (1, 2, 3), best=1)
+    monkeypatch.setattr(upkeep, "find_project", lambda: project)
+    upkeep.hold(runs=[RUN])
+    assert not [name for name in going(project) if name.startswith("checkpoint")]
+    apply(project)
+    assert steps_left(root) == [1, 2, 3]
+    (lease,) = (project.locks / "leases").glob("*.json")
+    lease.write_text(json.dumps(json.loads(lease.read_text()) | {"until": 0}))  # the page was closed ten minutes ago
+    apply(project)
+    assert steps_left(root) == [1, 3]
