@@ -13,6 +13,7 @@ from containers import SERVERS, Stack
 PYTHON = ("mlflow", "prefect", "worker", "app")
 PAGES = ("page", "mlflow", "prefect")
 EVERYTHING = ("check", "setup", "schema", *SERVERS)
+OWN_AND_FOREIGN = {"mlflow:5000": "200", "evil.com": "403"}
 PROBE = """
 import socket, sys
 for port in map(int, sys.argv[2:]):
@@ -123,6 +124,25 @@ def test_a_foreign_host_is_refused(healthy: Stack, page: str, host: str) -> None
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_foreign_origin_is_refused(healthy: Stack, page: str, origin: str, method: str) -> None:
     assert ask(healthy, page, method=method, Origin=origin)[0] == 403
+
+
+FOREIGN = """
+import sys, urllib.error, urllib.request
+asked = urllib.request.Request("http://mlflow:5000/api/2.0/mlflow/experiments/search?max_results=5")
+asked.add_header("Authorization", sys.argv[1])
+asked.add_header("Host", sys.argv[2])
+try:
+    print(urllib.request.urlopen(asked).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
+
+def test_mlflow_itself_refuses_a_foreign_host_too(healthy: Stack) -> None:
+    """Its own check is on where the gate is passed by: between the containers."""
+    login = mlflow_login(healthy)
+    asked = {host: healthy.inside("app", "python", "-c", FOREIGN, login, host)[1].strip() for host in OWN_AND_FOREIGN}
+    assert asked == OWN_AND_FOREIGN
 
 
 def test_the_own_host_and_origin_pass(healthy: Stack) -> None:
