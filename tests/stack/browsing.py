@@ -9,6 +9,7 @@ from containers import Stack, wait_for
 from playwright.sync_api import Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
+WAIT_MS = 120_000
 QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -21,7 +22,8 @@ def train_page(stack: Stack) -> Iterator[Page]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=QUIET.split())
         page = browser.new_page(viewport={"width": 1280, "height": 1600})
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(WAIT_MS)
+        expect.set_options(timeout=WAIT_MS)
         page.goto(f"{stack.address('page')}/train")
         yield page
         browser.close()
@@ -37,7 +39,7 @@ def log_in(page: Page, stack: Stack) -> None:
     give(page, stack.settings["APP_PASSWORD"])
     wait_for("the cookie", 120, lambda: any(entry["name"] == "pivotline_login" for entry in page.context.cookies()))
     page.goto(f"{stack.address('page')}/train")
-    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible()
 
 
 def choose(page: Page, epochs: int, seq_len: int) -> None:

@@ -23,6 +23,7 @@ SMALL = {
     "train.patience_epochs": 1,
 }
 LONG = SMALL | {"train.epochs": 1000, "train.patience_epochs": 1000, "train.batch_size": 4}  # runs until it is ended
+ASK_EVERY_S = 4.0  # the command line takes over a second of a core to answer, which the run needs, too
 PORTS = {"page": "APP_PORT", "mlflow": "MLFLOW_PORT", "prefect": "PREFECT_PORT"}
 
 
@@ -149,12 +150,12 @@ class Stack:
         return self.pivotline("status", run_id)
 
     def wait_for_state(self, run_id: str, *states: str, limit_s: float = 400) -> dict[str, Any]:
-        wait_for(f"run {run_id} {states}", limit_s, lambda: self.status(run_id)["state"] in states, 1.0)
+        wait_for(f"run {run_id} {states}", limit_s, lambda: self.status(run_id)["state"] in states, ASK_EVERY_S)
         return self.status(run_id)
 
     def wait_for_steps(self, run_id: str, limit_s: float = 300) -> dict[str, Any]:
         """Until the run trains: its first update is written down."""
-        wait_for(f"run {run_id} training", limit_s, lambda: self.status(run_id)["progress"], 1.0)
+        wait_for(f"run {run_id} training", limit_s, lambda: self.status(run_id)["progress"], ASK_EVERY_S)
         return self.status(run_id)
 
     def kill(self, service: str) -> None:

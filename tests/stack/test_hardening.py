@@ -8,9 +8,12 @@ import socket
 from typing import Any
 
 import pytest
+from browsing import CHROMIUM, log_in, train_page
 from containers import SERVERS, Stack
+from playwright.sync_api import expect
 
 PYTHON = ("mlflow", "prefect", "worker", "app")
+VIEWS = ("Overview", "Train", "Runs", "Size", "Memory", "Data", "Registry", "Predict")
 PAGES = ("page", "mlflow", "prefect")
 EVERYTHING = ("check", "setup", "schema", *SERVERS)
 OWN_AND_FOREIGN = {"mlflow:5000": "200", "evil.com": "403"}
@@ -209,9 +212,25 @@ def test_prefect_sends_no_page_of_another_origin_an_answer(healthy: Stack) -> No
     assert "access-control-allow-origin" not in found
 
 
+def secrets_of(stack: Stack) -> dict[str, str]:
+    return {name: value for name, value in stack.settings.items() if name.endswith(("_PASSWORD", "_KEY"))}
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}")
+def test_secrets_are_on_no_view_of_the_page(healthy: Stack) -> None:
+    with train_page(healthy) as page:
+        log_in(page, healthy)
+        for name in VIEWS:
+            page.goto(f"{healthy.address('page')}/{name.lower()}")
+            expect(page.get_by_role("heading", level=1)).to_have_text(name)
+            page.wait_for_load_state("networkidle")
+            text = page.content()
+            assert not [secret for secret, value in secrets_of(healthy).items() if value in text], name
+
+
 def test_secrets_are_in_no_log_answer_layer_or_file(healthy: Stack) -> None:
     """Every secret of .env is a canary: after runs, none is found where somebody could read it without being root."""
-    secrets = {name: value for name, value in healthy.settings.items() if name.endswith(("_PASSWORD", "_KEY"))}
+    secrets = secrets_of(healthy)
     places = {"logs": healthy.logs()}
     for page, path, login in (
         ("prefect", "/api/admin/settings", prefect_login(healthy)),
