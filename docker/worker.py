@@ -33,7 +33,7 @@ def answers(url: str) -> bool:
 
 def main() -> None:
     remove_stale_locks(Path(os.environ["PIVOTLINE_STATE"]) / "runs")
-    while not answers(f"{os.environ['PREFECT_API_URL']}/health"):
+    while not answers(f"{os.environ['PREFECT_API_URL']}/ready"):  # its health is good without its database, too
         time.sleep(POLL_S)
     sys.argv = ["pivotline", "serve"]
     cli.main()
