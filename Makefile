@@ -66,8 +66,8 @@ stack-down: ## End the containers; databases, models and runs stay
 test-stack: install ## Try the containers end to end: start, run, hardening; needs a Docker engine
 	pytest -m stack tests/stack/test_start.py tests/stack/test_hardening.py
 
-test-stack-life: install ## Try what the containers live through: kills, outages, backup, upgrade (half an hour)
-	pytest -m stack tests/stack/test_faults.py tests/stack/test_life.py
+test-stack-life: install ## Try what the containers live through: logins, kills, outages, backup, upgrade (half an hour)
+	pytest -m stack tests/stack/test_login.py tests/stack/test_faults.py tests/stack/test_life.py
 
 backup: ## Copy databases, artifacts, runs and the dataset store into a new folder below backups/
 	bash docker/backup.sh

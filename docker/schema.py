@@ -8,12 +8,20 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psycopg
 
 REMEDY = "run make upgrade"
 ASSIGNED = re.compile(r"^(revision|down_revision)\b[^=\n]*=\s*(.+)$", re.MULTILINE)
+OTHER_SECRETS = "its volume was made with others; put those back, or restore a backup into an empty stack"
+WAIT_S = 120.0  # for a PostgreSQL that is slow to start
+POLL_S = 0.3
 QUOTED = re.compile(r"[\"']([0-9a-f]+)[\"']")
 
 
@@ -34,10 +42,7 @@ class Database:
 
     def revision(self) -> str | None:
         """Where the database stands, None when it is empty."""
-        import psycopg  # in the image alone
-
-        scheme, _, rest = self.url.partition("://")
-        with psycopg.connect(f"{scheme.split('+')[0]}://{rest}", connect_timeout=5) as connection:
+        with connected(self.url) as connection:
             if connection.execute("SELECT to_regclass(%s)", (self.table,)).fetchone() == (None,):
                 return None
             row = connection.execute(f"SELECT version_num FROM {self.table}").fetchone()
@@ -49,6 +54,23 @@ class Database:
         assert found is not None
         assert found.origin is not None
         return [path.read_text(encoding="utf-8") for path in (Path(found.origin).parent / self.folder).glob("*.py")]
+
+
+def connected(url: str) -> "psycopg.Connection":
+    """A connection as soon as PostgreSQL takes one. Raises ConnectionError when it takes none for `WAIT_S`."""
+    import psycopg  # in the image alone
+
+    scheme, _, rest = url.partition("://")
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        try:
+            return psycopg.connect(f"{scheme.split('+')[0]}://{rest}", connect_timeout=5)
+        except psycopg.OperationalError as error:
+            if "authentication failed" in str(error):
+                raise ConnectionError(f"PostgreSQL does not take the passwords of .env: {OTHER_SECRETS}") from None
+            if time.monotonic() > deadline:
+                raise ConnectionError(f"PostgreSQL does not answer since {WAIT_S:.0f} s: {error}") from None
+            time.sleep(POLL_S)
 
 
 DATABASES = (
@@ -121,9 +143,20 @@ def upgrade() -> int:
     return 0
 
 
-if __name__ == "__main__":
-    if sys.argv[1:] == ["upgrade"]:
-        sys.exit(upgrade())
+def judge() -> int:
+    """Says whether the servers may be started on their databases."""
     refused = refusals()
     print("\n".join(refused) or "every database fits its server", file=sys.stderr if refused else sys.stdout)
-    sys.exit(4 if refused else 0)
+    return 4 if refused else 0
+
+
+def main() -> int:
+    try:
+        return upgrade() if sys.argv[1:] == ["upgrade"] else judge()
+    except ConnectionError as error:
+        print(error, file=sys.stderr)
+        return 4
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -22,7 +22,13 @@ def missing() -> str | None:
     return None
 
 
-ORDER = ("test_start", "test_hardening", "test_faults", "test_life")  # what the secrets are sought in is written first
+ORDER = (
+    "test_start",
+    "test_hardening",
+    "test_login",
+    "test_faults",
+    "test_life",
+)  # what the secrets are sought in is written first
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

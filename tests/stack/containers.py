@@ -22,7 +22,8 @@ SMALL = {
     "train.batch_size": 32,
     "train.patience_epochs": 1,
 }
-LONG = SMALL | {"train.epochs": 400, "train.patience_epochs": 400}  # runs until it is ended
+LONG = SMALL | {"train.epochs": 1000, "train.patience_epochs": 1000, "train.batch_size": 4}  # runs until it is ended
+ASK_EVERY_S = 4.0  # the command line takes over a second of a core to answer, which the run needs, too
 PORTS = {"page": "APP_PORT", "mlflow": "MLFLOW_PORT", "prefect": "PREFECT_PORT"}
 
 
@@ -100,14 +101,14 @@ class Stack:
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 
-    def up(self, *options: str, limit_s: float = 120) -> float:
+    def up(self, *options: str, limit_s: float = 300) -> float:
         """`docker compose up`, which builds what is missing; returns the seconds until every server is healthy."""
         started = time.monotonic()
         self.compose("up", "--detach", *options, timeout_s=800)
         self.wait_healthy(limit_s)
         return time.monotonic() - started
 
-    def wait_healthy(self, limit_s: float = 120, services: tuple[str, ...] = SERVERS) -> float:
+    def wait_healthy(self, limit_s: float = 300, services: tuple[str, ...] = SERVERS) -> float:
         return wait_for(f"{services} healthy", limit_s, lambda: all(self.healthy(name) for name in services))
 
     def healthy(self, service: str) -> bool:
@@ -122,6 +123,10 @@ class Stack:
     def container(self, service: str) -> Container:
         (found,) = self.containers(service)
         return found
+
+    def restarts(self) -> dict[str, int]:
+        """How often the engine has started each server anew by itself."""
+        return {name: int(self.container(name).attrs["RestartCount"]) for name in SERVERS}
 
     def inside(self, service: str, *command: str) -> tuple[int, str]:
         """Exit code and output of a command in a running container."""
@@ -144,13 +149,13 @@ class Stack:
     def status(self, run_id: str) -> dict[str, Any]:
         return self.pivotline("status", run_id)
 
-    def wait_for_state(self, run_id: str, *states: str, limit_s: float = 150) -> dict[str, Any]:
-        wait_for(f"run {run_id} {states}", limit_s, lambda: self.status(run_id)["state"] in states, 1.0)
+    def wait_for_state(self, run_id: str, *states: str, limit_s: float = 400) -> dict[str, Any]:
+        wait_for(f"run {run_id} {states}", limit_s, lambda: self.status(run_id)["state"] in states, ASK_EVERY_S)
         return self.status(run_id)
 
-    def wait_for_steps(self, run_id: str, limit_s: float = 90) -> dict[str, Any]:
+    def wait_for_steps(self, run_id: str, limit_s: float = 300) -> dict[str, Any]:
         """Until the run trains: its first update is written down."""
-        wait_for(f"run {run_id} training", limit_s, lambda: self.status(run_id)["progress"], 1.0)
+        wait_for(f"run {run_id} training", limit_s, lambda: self.status(run_id)["progress"], ASK_EVERY_S)
         return self.status(run_id)
 
     def kill(self, service: str) -> None:

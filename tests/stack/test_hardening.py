@@ -8,11 +8,15 @@ import socket
 from typing import Any
 
 import pytest
+from browsing import CHROMIUM, log_in, train_page
 from containers import SERVERS, Stack
+from playwright.sync_api import expect
 
 PYTHON = ("mlflow", "prefect", "worker", "app")
+VIEWS = ("Overview", "Train", "Runs", "Size", "Memory", "Data", "Registry", "Predict")
 PAGES = ("page", "mlflow", "prefect")
 EVERYTHING = ("check", "setup", "schema", *SERVERS)
+OWN_AND_FOREIGN = {"mlflow:5000": "200", "evil.com": "403"}
 PROBE = """
 import socket, sys
 for port in map(int, sys.argv[2:]):
@@ -125,6 +129,25 @@ def test_a_foreign_origin_is_refused(healthy: Stack, page: str, origin: str, met
     assert ask(healthy, page, method=method, Origin=origin)[0] == 403
 
 
+FOREIGN = """
+import sys, urllib.error, urllib.request
+asked = urllib.request.Request("http://mlflow:5000/api/2.0/mlflow/experiments/search?max_results=5")
+asked.add_header("Authorization", sys.argv[1])
+asked.add_header("Host", sys.argv[2])
+try:
+    print(urllib.request.urlopen(asked).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
+
+def test_mlflow_itself_refuses_a_foreign_host_too(healthy: Stack) -> None:
+    """Its own check is on where the gate is passed by: between the containers."""
+    login = mlflow_login(healthy)
+    asked = {host: healthy.inside("app", "python", "-c", FOREIGN, login, host)[1].strip() for host in OWN_AND_FOREIGN}
+    assert asked == OWN_AND_FOREIGN
+
+
 def test_the_own_host_and_origin_pass(healthy: Stack) -> None:
     for page, path, login in (
         ("page", "/_stcore/health", ""),
@@ -189,9 +212,25 @@ def test_prefect_sends_no_page_of_another_origin_an_answer(healthy: Stack) -> No
     assert "access-control-allow-origin" not in found
 
 
+def secrets_of(stack: Stack) -> dict[str, str]:
+    return {name: value for name, value in stack.settings.items() if name.endswith(("_PASSWORD", "_KEY"))}
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}")
+def test_secrets_are_on_no_view_of_the_page(healthy: Stack) -> None:
+    with train_page(healthy) as page:
+        log_in(page, healthy)
+        for name in VIEWS:
+            page.goto(f"{healthy.address('page')}/{name.lower()}")
+            expect(page.get_by_role("heading", level=1)).to_have_text(name)
+            page.wait_for_load_state("networkidle")
+            text = page.content()
+            assert not [secret for secret, value in secrets_of(healthy).items() if value in text], name
+
+
 def test_secrets_are_in_no_log_answer_layer_or_file(healthy: Stack) -> None:
     """Every secret of .env is a canary: after runs, none is found where somebody could read it without being root."""
-    secrets = {name: value for name, value in healthy.settings.items() if name.endswith(("_PASSWORD", "_KEY"))}
+    secrets = secrets_of(healthy)
     places = {"logs": healthy.logs()}
     for page, path, login in (
         ("prefect", "/api/admin/settings", prefect_login(healthy)),

@@ -51,20 +51,25 @@ def test_a_damaged_backup_is_refused(prepared: Stack, tmp_path: Path) -> None:
     assert "damaged; nothing was restored" in done.stderr
 
 
-def test_an_older_database_stops_the_start_and_names_the_command(healthy: Stack) -> None:
-    older = "UPDATE alembic_version SET version_num = '75868b020152'"
-    newest = healthy.inside("postgres", *sql("SELECT version_num FROM alembic_version"))[1].strip()
-    healthy.inside("postgres", *sql(older))
-    try:
-        done = healthy.run("docker", "compose", "up", "--detach", "--force-recreate", "schema", "mlflow")
-        assert done.returncode != 0
-        assert "run make upgrade" in healthy.container("schema").logs().decode()
-    finally:
-        healthy.inside("postgres", *sql(f"UPDATE alembic_version SET version_num = '{newest}'"))
+SLOW = """
+services:
+  postgres:
+    entrypoint: [bash, -c, 'sleep 30; exec docker-entrypoint.sh "$$@"', late]
+"""
+
+
+def test_a_slow_database_is_waited_for_and_nothing_starts_over(healthy: Stack, tmp_path: Path) -> None:
+    before = healthy.pivotline("status")["runs"]
+    (tmp_path / "slow.yml").write_text(SLOW, encoding="utf-8")
+    healthy.compose("down")
+    healthy.compose("-f", "docker-compose.yml", "-f", str(tmp_path / "slow.yml"), "up", "--detach")
+    healthy.wait_healthy()
+    assert set(healthy.restarts().values()) == {0}
+    assert healthy.pivotline("status")["runs"] == before
 
 
 def sql(statement: str) -> list[str]:
-    return ["psql", "--username=postgres", "--dbname=mlflow", "--tuples-only", "--no-align", f"--command={statement}"]
+    return ["psql", "--username=postgres", "--tuples-only", "--no-align", f"--command={statement}"]
 
 
 OLDER = """
@@ -82,18 +87,24 @@ command.upgrade(config, list(ScriptDirectory.from_config(config).walk_revisions(
 """
 
 
-def test_an_older_database_is_moved_by_the_upgrade_and_by_nothing_else(healthy: Stack) -> None:
-    healthy.inside("postgres", *sql("CREATE DATABASE older OWNER mlflow"))
-    address = f"postgresql+psycopg://mlflow:{healthy.settings['MLFLOW_DB_PASSWORD']}@postgres/older"
-    command = ["docker", "compose", "run", "--rm", "--no-TTY", "--env", f"MLFLOW_BACKEND_STORE_URI={address}", "schema"]
-    try:
-        assert healthy.run(*command, "python", "-c", OLDER).returncode == 0
-        refused = healthy.run(*command)
-        assert refused.returncode == 4
-        assert "run make upgrade" in refused.stderr
-        moved = healthy.run(*command, "python", "/srv/stack/schema.py", "upgrade")
-        assert moved.returncode == 0, moved.stderr
-        assert "MLflow: moved from" in moved.stdout
-        assert healthy.run(*command).returncode == 0
-    finally:
-        healthy.inside("postgres", *sql("DROP DATABASE older"))
+def test_an_older_database_stops_the_start_until_the_upgrade_has_moved_it(healthy: Stack) -> None:
+    """MLflow's database is made anew, one migration behind; last of all, as its records are gone."""
+    healthy.compose("stop", "worker", "app", "mlflow")
+    for statement in ("DROP DATABASE mlflow WITH (FORCE)", "CREATE DATABASE mlflow OWNER mlflow TEMPLATE template0"):
+        code, said = healthy.inside("postgres", *sql(statement))
+        assert code == 0, said
+    made = healthy.run("docker", "compose", "run", "--rm", "--no-TTY", "schema", "python", "-c", OLDER)
+    assert made.returncode == 0, made.stderr
+    refused = healthy.run("docker", "compose", "up", "--detach")
+    assert refused.returncode != 0
+    assert "the database of MLflow is at" in healthy.container("schema").logs().decode()
+    assert "run make upgrade" in healthy.container("schema").logs().decode()
+    assert healthy.container("mlflow").status == "exited"  # no server that starts and fails again and again
+    assert set(healthy.restarts().values()) == {0}
+    copies = len(list((healthy.root / "backups").glob("*")))
+    moved = healthy.run("make", "upgrade", timeout_s=800)
+    assert moved.returncode == 0, moved.stderr
+    assert "MLflow: moved from" in moved.stdout
+    assert len(list((healthy.root / "backups").glob("*"))) == copies + 1
+    healthy.wait_healthy()
+    assert healthy.wait_for_state(healthy.trigger(SMALL), "done", "failed")["state"] == "done"

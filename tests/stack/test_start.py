@@ -11,15 +11,10 @@ from typing import Any
 
 import mlflow
 import pytest
-from containers import SMALL, Stack, clone, wait_for
+from browsing import CHROMIUM, choose, give, log_in, start, train_page
+from containers import SMALL, Stack, clone
 from mlflow.tracking import MlflowClient
-from playwright.sync_api import Page, expect, sync_playwright
-
-CHROMIUM = Path("/usr/bin/chromium")
-QUIET = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
+from playwright.sync_api import expect
 
 
 def test_without_secrets_it_refuses_and_names_the_command(tmp_path: Path) -> None:
@@ -97,38 +92,14 @@ def test_artifacts_are_read_back_by_a_plain_client_outside(
     assert hashlib.sha256(weights.read_bytes()).hexdigest() == finished["result"]["weights_sha256"]
 
 
-def fill(page: Page, label: str, value: str) -> None:
-    field = page.get_by_role("spinbutton", name=label, exact=True)
-    field.fill(value)
-    field.press("Tab")
-    expect(field).to_have_value(value)
-
-
 @pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}")
 def test_a_run_is_started_in_the_browser_behind_the_password(stack: Stack) -> None:
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=QUIET.split())
-        page = browser.new_page(viewport={"width": 1280, "height": 1600})
-        page.set_default_timeout(60_000)
-        page.goto(f"{stack.address('page').rstrip('/')}/train")
-        page.get_by_label("Password", exact=True).fill("not the password")
-        page.get_by_role("button", name="Log in").click()
+    with train_page(stack) as page:
+        give(page, "not the password")
         expect(page.get_by_text("That is not the password.")).to_be_visible()
         expect(page.get_by_role("heading", name="Train", exact=True)).not_to_be_visible()
-        page.get_by_label("Password", exact=True).fill(stack.settings["APP_PASSWORD"])
-        page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible(timeout=60_000)
-        wait_for("the cookie", 10, lambda: any(entry["name"] == "pivotline_login" for entry in page.context.cookies()))
-        page.reload()
-        expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible(timeout=60_000)
-
-        page.get_by_role("radio", name="lite").click()
-        fill(page, "Epochs", "2")
-        page.get_by_text("Advanced settings").click()
-        fill(page, "Sequence length (bars)", "20")
-        page.get_by_role("button", name="Start training").click()
-        page.wait_for_url(re.compile(r"\?run=\d{8}-\d{6}-[0-9a-f]{6}$"))
-        run_id = page.url.rpartition("=")[2]
-        expect(page.get_by_text(re.compile("balanced accuracy on .* test samples"))).to_be_visible(timeout=240_000)
-        browser.close()
+        log_in(page, stack)
+        choose(page, epochs=2, seq_len=20)
+        run_id = start(page)
+        expect(page.get_by_text(re.compile("balanced accuracy on .* test samples"))).to_be_visible(timeout=400_000)
     assert stack.status(run_id)["state"] == "done"
