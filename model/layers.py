@@ -3,6 +3,8 @@
 N = B x T streams of the batch, Q tokens, K keys, D width.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, silu
@@ -56,9 +58,9 @@ class Layer(nn.Module):
         self.attention = MultiScaleAttention(width, config.heads, config.scales, config.qkv_hidden, config.dropout)
         self.feed_forward = FeedForward(width, config.d_ff, config.dropout)
 
-    def attend(self, state: Tensor, memory: Tensor, keys: list[int], modulation: Modulation) -> Tensor:
-        """(N,Q,D) tokens and the memory (N,K,D) of all scales, of which each has so many keys; the new tokens."""
-        read = self.norms(memory, modulation).split(keys, dim=1)
+    def attend(self, state: Tensor, memories: Sequence[Tensor], modulation: Modulation) -> Tensor:
+        """(N,Q,D) tokens and one (N,K,D) memory a scale; the new tokens."""
+        read = [self.norms(memory, modulation) for memory in memories]
         return state + self.attention(self.norms(state, modulation), read)
 
     def feed(self, state: Tensor, modulation: Modulation) -> Tensor:

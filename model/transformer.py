@@ -54,12 +54,12 @@ class Transformer(nn.Module):
         book, context = self.context(batch)  # (B,S,D), (B,D)
         tokens = group_means(bars, self.config.token_bars, bars, prices.device)  # (Q,S)
         scales = scale_means(bars, self.config.scales, len(tokens), prices.device)  # (K,S) a scale
-        memory = self._pooled_candles(prices, book, torch.cat([*scales, tokens]))
-        memory, state = memory.split([sum(map(len, scales)), len(tokens)], dim=2)
-        state = self._crossed(state).flatten(0, 1)  # (N,Q,D)
+        pooled = self._pooled_candles(prices, book, torch.cat([*scales, tokens]))
+        *candles, state = (part.flatten(0, 1) for part in pooled.split([len(means) for means in (*scales, tokens)], 2))
+        state = self._crossed(state.unflatten(0, (b, t))).flatten(0, 1)  # (N,Q,D)
         owners = token_of_candle(bars, self.config.token_bars, prices.device)  # (S,Q)
         per_stream = context.repeat_interleave(t, dim=0)  # (N,D)
-        state = self._read(state, memory.flatten(0, 1), torch.cat(scales) @ owners, list(map(len, scales)), per_stream)
+        state = self._read(state, candles, [means @ owners for means in scales], per_stream)
         streams = self.final_norm(state[:, -1:], self.final_norm.modulation(per_stream)[0]).view(b, t, -1)
         return self.heads(streams[:, 0] + context, streams)
 
@@ -81,17 +81,20 @@ class Transformer(nn.Module):
             row = self._run(cross.feed, row)
         return row.view_as(state)
 
-    def _read(self, state: Tensor, candles: Tensor, shares: Tensor, keys: list[int], context: Tensor) -> Tensor:
+    def _read(self, state: Tensor, candles: list[Tensor], shares: list[Tensor], context: Tensor) -> Tensor:
         """The tokens (N,Q,D) after all layers, or only the last of them: nothing reads the others any more.
 
-        Candles (N,K,D) are read together with what their tokens have come to know, by their `shares` (K,Q).
+        The candles (N,K,D) of a scale are read together with what their tokens have come to know, by `shares` (K,Q).
         """
         for i, layer in enumerate(cast("Iterable[Layer]", self.layers)):
             first, second = layer.norms.modulation(context)
-            memory = torch.baddbmm(candles, shares.expand(len(candles), -1, -1), state)
+            memories = [
+                torch.baddbmm(pooled, share.expand(len(state), -1, -1), state)
+                for pooled, share in zip(candles, shares, strict=True)
+            ]
             if i == len(self.layers) - 1:
                 state = state[:, -1:]
-            state = self._run(layer.attend, state, memory, keys, first)
+            state = self._run(layer.attend, state, memories, first)
             state = self._run(layer.feed, state, second)
         return state
 

@@ -9,6 +9,7 @@ import torch
 from makers import tiny_model, tiny_samples
 from torch import Tensor, nn
 
+from model.attention import attend
 from model.batches import tensors
 from model.networks import build, recompute
 from model.pooling import group_means, token_of_candle
@@ -146,3 +147,17 @@ def test_groups_are_counted_from_the_newest_candle() -> None:
     np.testing.assert_array_equal(means.numpy(), np.array(expected, dtype=np.float32))
     assert group_means(5, 2, 1, CPU).tolist() == [[0, 0, 0, 0.5, 0.5]]
     assert token_of_candle(3, 2, CPU).tolist() == [[1, 0], [0, 1], [0, 1]]
+
+
+def test_attention_in_bf16_is_what_the_fused_kernel_gives() -> None:
+    """On the CPU it is worked out as two products and a softmax; outputs and gradients agree to bf16's 8 bits."""
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        torch.manual_seed(4)
+        inputs = [torch.randn(2, size, 16).to(dtype).requires_grad_() for size in (3, 7, 7)]
+        mixed = attend(*inputs, heads=2)
+        mixed.square().sum().backward()
+        assert mixed.dtype == dtype
+        found.append([value.float() for value in (mixed, *(entry.grad for entry in inputs)) if value is not None])
+    for exact, rough in zip(*found, strict=True):
+        assert torch.allclose(rough, exact, atol=0.03 * float(exact.detach().abs().max()))
