@@ -141,7 +141,7 @@ def services() -> list[Service]:
 
 def runs(limit: int = 50) -> list[RunView]:
     """The newest runs first, with the queue's places; from the state folder alone when Prefect is down."""
-    return runview.collect(find_project(), queue.flow_runs(), limit)
+    return runview.collect(find_project(), queue.flow_runs, limit)
 
 
 def run(run_id: str) -> RunView:
@@ -196,9 +196,9 @@ def log_tail(run_id: str, lines: int = 40) -> list[str]:
     return [line for line in said if not NOISE.match(line)][-lines:]
 
 
-def curves(run_id: str) -> dict[str, list[dict[str, str]]]:
-    """Rows of the run's train and validation curves, as far as they are written."""
-    return read_curves(find_project().workspace(runfile.check_run_id(run_id)))
+def curves(run_id: str, most: int | None = None) -> dict[str, list[dict[str, str]]]:
+    """Rows of the run's train and validation curves, as far as they are written; `most` thins each, evenly."""
+    return read_curves(find_project().workspace(runfile.check_run_id(run_id)), most)
 
 
 def datasets() -> list[DatasetView]:

@@ -90,17 +90,26 @@ def publish(journal: Path, output: Path) -> None:
         (output / f"{split}.csv").write_bytes(source.read_bytes() if source.exists() else b"")
 
 
-def read_curve(path: Path) -> list[dict[str, str]]:
-    """The whole rows of a curve file; a last line that is still being written is left for later."""
+def read_curve(path: Path, most: int | None = None) -> list[dict[str, str]]:
+    """The whole rows of a curve file; a last line that is still being written is left for later.
+
+    `most` thins evenly to about so many rows, the last among them, before they are read as such: a page reads often.
+    """
     with suppress(FileNotFoundError):
         text = path.read_text(encoding="utf-8")
-        return list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
+        head, *lines = text[: text.rfind("\n") + 1].splitlines() or [""]
+        return list(csv.DictReader([head, *(lines if most is None else thinned(lines, most))]))
     return []
 
 
-def read_curves(workspace: Path) -> dict[str, list[dict[str, str]]]:
+def thinned(rows: list[str], most: int) -> list[str]:
+    stride = -(-len(rows) // most) or 1
+    return rows[::stride] + (rows[-1:] if (len(rows) - 1) % stride else [])
+
+
+def read_curves(workspace: Path, most: int | None = None) -> dict[str, list[dict[str, str]]]:
     """The curves of a run: those of its finished training, also one restored from the cache, else those that grow."""
-    return {split: read_curve(curves_folder(workspace) / f"{split}.csv") for split in SPLITS}
+    return {split: read_curve(curves_folder(workspace) / f"{split}.csv", most) for split in SPLITS}
 
 
 def curves_folder(workspace: Path) -> Path:

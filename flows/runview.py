@@ -1,20 +1,18 @@
 """What a run looks like from outside: its own record, corrected by what Prefect knows of it."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from dataset.versions import tracked_version, version
 from flows import runfile
 from flows.checkpoints import resumable_step
-from flows.curves import read_curves
+from flows.curves import curves_folder, read_curve
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import death
-from flows.params import Params, as_dict, load_params
 from flows.project import Project
+from flows.salvage import readable
 from model.kinds import title
 
 STATES = {
@@ -28,7 +26,6 @@ STATES = {
     "FAILED": "failed",
     "COMPLETED": "done",
 }
-UNKNOWN = "unknown"
 RESUMABLE = ("failed", "crashed", "cancelled")
 STAGES = ("preprocess", "train", "evaluate", "register")
 
@@ -39,6 +36,9 @@ class FlowRunLike(Protocol):
     id: Any
     name: str
     state: Any
+
+
+Asking = Callable[[Collection[str]], Mapping[str, FlowRunLike] | None]  # what Prefect knows of some runs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,19 +90,20 @@ class DatasetView:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def collect(project: Project, flow_runs: Mapping[str, FlowRunLike] | None, limit: int) -> list[RunView]:
-    """The newest `limit` runs, newest first; places follow the order in which runs were asked for."""
+def collect(project: Project, ask: Asking, limit: int) -> list[RunView]:
+    """The newest `limit` runs, newest first; places follow the order in which runs were asked for.
+
+    Prefect is asked only of the runs that have not ended: the others say themselves what became of them.
+    """
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
     records = [(path, record) for path in found[:limit] if (record := readable(path))]
     attempts = running_attempts(project)
-    states = {
-        path.name: state_of(project, record, (flow_runs or {}).get(path.name), attempts) for path, record in records
-    }
+    flow_runs = ask([path.name for path, record in records if record["state"] not in runfile.ENDED]) or {}
+    states = {path.name: state_of(project, record, flow_runs.get(path.name), attempts) for path, record in records}
     waiting = in_order([record for path, record in records if states[path.name][0] == "queued"])
     running = [name for name, (state, _) in states.items() if state == "running"]
     return [
-        view(path, record, *states[path.name], running, waiting, (flow_runs or {}).get(path.name))
-        for path, record in records
+        view(path, record, *states[path.name], running, waiting, flow_runs.get(path.name)) for path, record in records
     ]
 
 
@@ -118,33 +119,6 @@ def running_attempts(project: Project) -> dict[str, Attempt] | None:
         return {attempt.run_id: attempt for attempt in Ledger(project).running()}
     except LedgerError:
         return None
-
-
-def readable(workspace: Path) -> dict[str, Any] | None:
-    """The run's record; where it is damaged, what else is known, shown as failed."""
-    try:
-        return runfile.read(workspace)
-    except ValueError as error:
-        return salvaged(workspace, str(error))
-
-
-def salvaged(workspace: Path, message: str) -> dict[str, Any]:
-    params, dataset_version = as_dict(Params()), UNKNOWN
-    params["model"]["preset"] = UNKNOWN
-    with suppress(ValueError):
-        params = as_dict(load_params(workspace / "params.yaml"))
-    with suppress(ValueError):
-        dataset_version = tracked_version(workspace / "data.dvc")
-    asked = datetime.strptime(workspace.name[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-    return {
-        "run_id": workspace.name,
-        "state": "failed",
-        "created_at": asked.isoformat(timespec="milliseconds"),
-        "dataset_version": dataset_version,
-        "params": params,
-        "stages": {},
-        "message": message,
-    }
 
 
 def state_of(
@@ -218,7 +192,7 @@ def detail(stage: dict[str, Any]) -> str:
 
 def progress(path: Path, record: dict[str, Any]) -> Progress | None:
     """Read off the last training row and the updates an epoch that the preprocess stage's report implies."""
-    rows = read_curves(path)["train"]
+    rows = read_curve(curves_folder(path) / "train.csv", most=1)
     if not rows or record["stages"]["train"].get("state") != "running":
         return None
     step, epochs = int(rows[-1]["step"]), int(record["params"]["train"]["epochs"])

@@ -50,7 +50,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         "count_samples": lambda version, preprocess: (180, 35),
         "start": found.start,
         "log_tail": lambda run_id, lines: ["epoch 1 of 2"],
-        "curves": lambda run_id: {"train": [], "validation": []},
+        "curves": lambda run_id, most: {"train": [], "validation": []},
     }
     for name, function in plan.items():
         monkeypatch.setattr(backend, name, function)
