@@ -166,4 +166,4 @@ def choose_device(wanted: str) -> Device:
     return device.choose(wanted)
 
 
-new_key, log_tail, curves = control.new_key, control.log_tail, control.curves
+new_key, log_tail, curves, memory = control.new_key, control.log_tail, control.curves, control.memory

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import attempt, cancellation, health, queue, runfile, runview
-from flows.curves import read_curves
+from flows.curves import JOURNAL, predicted_bytes, read_curves, read_memory
 from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
 from flows.health import REMEDY, Service
@@ -56,6 +56,7 @@ __all__ = [
     "judgement",
     "library",
     "log_tail",
+    "memory",
     "model_folder",
     "new_key",
     "predict",
@@ -199,6 +200,15 @@ def log_tail(run_id: str, lines: int = 40) -> list[str]:
 def curves(run_id: str, most: int | None = None) -> dict[str, list[dict[str, str]]]:
     """Rows of the run's train and validation curves, as far as they are written; `most` thins each, evenly."""
     return read_curves(find_project().workspace(runfile.check_run_id(run_id)), most)
+
+
+def memory(run_id: str, most: int | None = None) -> tuple[list[dict[str, str]], int | None]:
+    """What memory the run's training held so far, row by row, and the peak that was predicted when it began.
+
+    `most` thins the rows.
+    """
+    workspace = find_project().workspace(runfile.check_run_id(run_id))
+    return read_memory(workspace, most), predicted_bytes(workspace / JOURNAL)
 
 
 def datasets() -> list[DatasetView]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import backend, peaks, survey
+from app import backend, peaks, survey, timeline
 from app.comparison import name
 from app.format import percent, several, size
 from app.plans import GB
@@ -28,6 +28,7 @@ def page() -> None:
     wanted = survey.asks(choice, samples_of(views))
     waiting = survey.look(wanted)[1] > 0
     st.fragment(draw, run_every=LOOK_S if waiting else None)(choice, wanted, measured(views), waiting)
+    timeline.show(views)
 
 
 def choose() -> Choice:
