@@ -176,3 +176,22 @@ def test_what_is_expected_stands_after_what_was_seen(market: Candles, tmp_path: 
     spec = chart(longer, table, [], lines, areas, [foresight.candle(), path], pick=True)
     spec.pop("dataset")
     json.dumps(spec, allow_nan=False)
+
+
+def test_words_of_pivots_never_lie_on_each_other(market: Candles) -> None:
+    """On a coarse timeframe several pivots fall on one candle: they share a label."""
+    source, time = dataset_reader.library()[0].version, int(market.close_time[800])
+    said = answer(market, 2, time, source)
+    price = said.price
+    pivots = tuple(
+        NextPivot(level=level, time=said.seen_until + 60 * bars, bars=bars, price=price * (1 + share))
+        for level, bars, share in ((1, 5, 0.0), (2, 6, 0.00001), (3, 40, 0.05))
+    )
+    for timeframe, expected in (("1m", ["levels 1, 2", "level 3"]), ("15m", ["levels 1, 2", "level 3"])):
+        window = dataset_reader.window(source, "SIM/ETH", timeframe, time)
+        (line,) = foresight.path(window, replace(said, pivots=pivots))
+        assert [mark["label"]["formatter"] for mark in line["markPoint"]["data"]] == expected
+        assert len(line["data"]) == 4
+    apart = tuple(replace(pivot, price=price * (1 + 0.1 * pivot.level)) for pivot in pivots)
+    (line,) = foresight.path(window, replace(said, pivots=apart))
+    assert len(line["markPoint"]["data"]) == 3
