@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import backend, peaks, survey, timeline
+from app import backend, health, peaks, survey, timeline
 from app.comparison import name
 from app.format import percent, several, size
 from app.plans import GB
@@ -23,6 +23,7 @@ HEIGHT = 300
 
 def page() -> None:
     st.title("Memory", anchor=False)
+    health.watch()
     choice = choose()
     views = backend.all_runs()
     wanted = survey.asks(choice, samples_of(views))
