@@ -129,24 +129,23 @@ def forget_runs() -> None:
     all_runs.clear()
 
 
-def split_samples(dataset_version: str, preprocess: PreprocessConfig) -> tuple[int, int] | None:
-    """Training and validation samples of a dataset with these settings: as an earlier run made them, else counted in
-    `data/`.
-
-    None when neither knows the version. Raises ValueError when `data/` is not valid.
-    """
+def known_split(dataset_version: str, preprocess: PreprocessConfig) -> tuple[int, int] | None:
+    """Training and validation samples of a dataset with these settings, as an earlier run made them."""
     wanted = (dataset_version, asdict(preprocess))
     for view in runs():
         if view.result and (view.dataset_version, view.params["preprocess"]) == wanted:
             split = view.result["samples"]["split"]
             return int(split["train"]), int(split["validation"])
-    here = any(entry.current and entry.version == dataset_version for entry in datasets())
-    return count_samples(dataset_version, preprocess) if here else None
+    return None
 
 
-@st.cache_data(max_entries=20, show_spinner=False)
+def is_here(dataset_version: str) -> bool:
+    """Whether a version is the one in `data/`."""
+    return any(entry.current and entry.version == dataset_version for entry in datasets())
+
+
 def count_samples(dataset_version: str, preprocess: PreprocessConfig) -> tuple[int, int]:
-    """Samples of `data/`, counted by making them, once a version: the version only names what is cached."""
+    """Samples of `data/`, counted by making them, which takes seconds: the version only names what is counted."""
     split = describe(control.find_project().root / "data", preprocess)["split"]
     return int(split["train"]), int(split["validation"])
 
@@ -172,4 +171,4 @@ def choose_device(wanted: str) -> Device:
     return device.choose(wanted)
 
 
-new_key, log_tail, curves = control.new_key, control.log_tail, control.curves
+new_key, log_tail, curves, memory = control.new_key, control.log_tail, control.curves, control.memory

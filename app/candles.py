@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
-from app.charts import HAIR, MUTED, RULE, SMALL, Option, base
+from app.charts import GROUNDS, HAIR, MUTED, RULE, SMALL, Option, axis_label, base, theme
 from app.dataset_reader import Window
 
 UP, DOWN = "#12A08A", "#D8602A"
@@ -31,8 +30,6 @@ COLUMNS = {  # unseen bars over the full height, for clicks
     "itemStyle": {"color": "rgba(0,0,0,0.001)"},
     "tooltip": {"show": False},
 }
-GROUNDS = {"light": "#FFFFFF", "dark": "#111417"}
-INKS = {"light": "#14181D", "dark": "#DDE1E6"}
 
 
 def labels(window: Window) -> list[str]:
@@ -127,7 +124,7 @@ def time_axis(grid: int) -> Option:
         "gridIndex": grid,
         "axisTick": {"show": False},
         "axisLine": {"show": True, "lineStyle": {"color": RULE}},
-        "axisLabel": {"show": not upper, "fontSize": SMALL, "hideOverlap": True},
+        "axisLabel": axis_label(show=not upper),
         "axisPointer": {"label": {"show": not upper}},
         "splitLine": {"show": False},
     }
@@ -142,7 +139,7 @@ def price_axis(window: Window) -> Option:
         "boundaryGap": ["3%", "3%"],
         "axisLine": {"show": False},
         "axisTick": {"show": False},
-        "axisLabel": {"fontSize": SMALL, "hideOverlap": True},
+        "axisLabel": axis_label(),
         "splitLine": {"show": True, "lineStyle": {"color": HAIR}},
     }
 
@@ -176,11 +173,6 @@ def written(text: str, color: str = MUTED, **more: Any) -> Option:
         "textBorderColor": halo,
         "textBorderWidth": 3,
     } | more
-
-
-def theme() -> str:
-    """`light` or `dark`, as far as the browser has told."""
-    return "light" if st.context.theme.type == "light" else "dark"
 
 
 def picked(event: Any) -> int | None:

@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import streamlit as st
+
 Option = dict[str, Any]
 Point = tuple[float, float]
 T = TypeVar("T")
 
 MUTED = "#7C8590"  # axis names and reference lines
 ACCENT = "#4C86F0"
+GROUNDS = {"light": "#FFFFFF", "dark": "#111417"}
+INKS = {"light": "#14181D", "dark": "#DDE1E6"}
+AXIS_INK = "#5A6370"  # holds on a dark ground as well, until a switched theme is drawn anew
 HAIR = "rgba(128,138,150,0.18)"
 RULE = "rgba(128,138,150,0.4)"
-MOST_POINTS = 2000  # a longer curve is thinned here: nobody sees more on a screen
+MOST_POINTS = 800  # a longer curve is thinned to about a point a pixel of its chart
 SMALL = 11
 NAME_WIDTH = 150  # a longer name is broken
 SMOOTH = 40  # a curve as long as this is smoothed by half; a longer one more
@@ -28,6 +33,17 @@ def base(grid: Option, **parts: Any) -> Option:
     }
 
 
+def axis_label(**more: Any) -> Option:
+    """The writing at an axis. The theme's own is right on a dark ground and too pale on a light one."""
+    ink = {"color": AXIS_INK} if theme() == "light" else {}
+    return {"fontSize": SMALL, "hideOverlap": True} | ink | more
+
+
+def theme() -> str:
+    """`light` or `dark`, as far as the browser has told."""
+    return "light" if st.context.theme.type == "light" else "dark"
+
+
 def value_axis(name: str = "", **more: Any) -> Option:
     return {
         "type": "value",
@@ -38,7 +54,7 @@ def value_axis(name: str = "", **more: Any) -> Option:
         "axisLine": {"show": False},
         "axisTick": {"show": False},
         "splitLine": {"show": True, "lineStyle": {"color": HAIR}},
-        "axisLabel": {"fontSize": SMALL, "hideOverlap": True},
+        "axisLabel": axis_label(),
     } | more
 
 
@@ -137,7 +153,7 @@ def curves(name: str, series: Sequence[Option], last_step: float | None, **y: An
     return base(
         {"right": 76},
         xAxis=bottom_axis("update", min=0, **({"max": last_step} if last_step else {})),
-        yAxis=value_axis(name, boundaryGap=["6%", "6%"], **y),
+        yAxis=value_axis(name, boundaryGap=["0%", "6%"], **y),
         tooltip={
             "trigger": "axis",
             "confine": True,

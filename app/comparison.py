@@ -139,12 +139,13 @@ def confusion(found: dict[str, Any]) -> Option:
         for said, count in enumerate(row)
     ]
     quiet = {"axisLine": {"show": False}, "axisTick": {"show": False}, "splitLine": {"show": False}}
-    side = {"type": "category", **quiet, "axisLabel": {"fontSize": charts.SMALL}}
+    side = {"type": "category", **quiet, "axisLabel": charts.axis_label()}
     series = {
         "type": "heatmap",
         "data": shares,
         "encode": {"x": 0, "y": 1, "value": 2},
-        "label": {"show": True, "formatter": "{@[3]}", "fontSize": 12, "textBorderWidth": 0},
+        "label": {"show": True, "formatter": "{@[3]}", "fontSize": 12, "textBorderWidth": 0}
+        | {"color": charts.INKS[charts.theme()]},
         "emphasis": {"disabled": True},
     }
     return charts.base(

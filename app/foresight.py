@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from app.candles import MUTED, STOP, labels, written
+from app.candles import MUTED, SHOWN, STOP, labels, written
 from app.charts import Option
 from app.dataset_reader import Window
 from app.trade_marks import decided
@@ -12,6 +12,7 @@ from flows.control import Judged, Prediction
 VIOLET = "#8F6FE0"
 EXPECTED = {"open": "expected open", "close": "expected close", "low": "expected low", "high": "expected high"}
 UNSEEN = "the model saw nothing of this"
+WORD_BARS, WORD_SHARE = 9, 0.07  # what a label takes of the candles and of the prices in sight
 
 
 def extended(window: Window, bars: int) -> Window:
@@ -65,10 +66,10 @@ def path(window: Window, said: Prediction) -> list[Option]:
     points = [[names[place], pivot.price] for place, pivot in zip(places, ordered, strict=True)]
     marked = [
         {
-            "coord": point,
-            "label": written(f"level {pivot.level}", VIOLET, position="top", distance=8),
+            "coord": points[max(group, key=lambda at: ordered[at].price)],
+            "label": written(called([ordered[at].level for at in group]), VIOLET, position="top", distance=8),
         }
-        for pivot, point in zip(ordered, points, strict=True)
+        for group in together(places, [pivot.price for pivot in ordered], in_sight(window, seen))
     ]
     line = {
         "type": "line",
@@ -85,6 +86,32 @@ def path(window: Window, said: Prediction) -> list[Option]:
         "markPoint": {"silent": True, "symbol": "circle", "symbolSize": 1, "data": marked},
     }
     return [line]
+
+
+def in_sight(window: Window, seen: int) -> float:
+    """About the range of prices that the chart shows around a candle."""
+    shown = window.values[max(0, seen - SHOWN) : seen + SHOWN, 1:3]
+    return float(np.nanmax(shown) - np.nanmin(shown)) if np.isfinite(shown).any() else 0.0
+
+
+def together(places: list[int], prices: list[float], height: float) -> list[list[int]]:
+    """Marks whose words would lie on each other share a label: the places of the marks in each group."""
+    groups: list[list[int]] = []
+    for at, (place, price) in enumerate(zip(places, prices, strict=True)):
+        near = next((group for group in groups if close(place, price, places, prices, group, height)), None)
+        if near is None:
+            groups.append([at])
+        else:
+            near.append(at)
+    return groups
+
+
+def close(place: int, price: float, places: list[int], prices: list[float], group: list[int], height: float) -> bool:
+    return any(abs(place - places[at]) < WORD_BARS and abs(price - prices[at]) < WORD_SHARE * height for at in group)
+
+
+def called(levels: list[int]) -> str:
+    return f"level {levels[0]}" if len(levels) == 1 else f"levels {', '.join(map(str, sorted(levels)))}"
 
 
 def unseen(window: Window, said: Prediction) -> tuple[list[Option], list[list[Option]]]:

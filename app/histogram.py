@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.charts import MUTED, SMALL, Option, base, value_axis
+from app.charts import MUTED, SMALL, Option, axis_label, base, value_axis
 
 HEIGHT = 150
 
@@ -21,7 +21,7 @@ def bars(rows: Sequence[tuple[str, int]]) -> Option:
         "type": "category",
         "data": [name for name, _ in rows],
         "axisTick": {"show": False},
-        "axisLabel": {"fontSize": SMALL - 1, "hideOverlap": True} | ({"interval": 0} if few else {}),
+        "axisLabel": axis_label(fontSize=SMALL - 1, **({"interval": 0} if few else {})),
     }
     return base(
         {"top": 18, "bottom": 2, "right": 8},

@@ -94,7 +94,7 @@ def by_part(plans: Mapping[str, Plan]) -> Option:
         legend=key | {"padding": 0, "textStyle": {"fontSize": SMALL}, "data": list(PARTS.values())},
         media=[{"query": {"maxWidth": 420}, "option": {"grid": {"top": 52}}}],
         tooltip={"trigger": "item", "formatter": "{a}: {@[0]} MiB"},
-        xAxis=charts.value_axis(scale=False, min=0, axisLabel={"formatter": "{value} MiB", "fontSize": SMALL}),
+        xAxis=charts.value_axis(scale=False, min=0, axisLabel=charts.axis_label(formatter="{value} MiB")),
         yAxis=charts.name_axis() | {"data": called},
         series=[*series, charts.names(called)],
     )

@@ -1,4 +1,6 @@
-"""Memory plans for the page. Each takes seconds, so it is worked out in the background, once for all viewers."""
+"""Memory plans for the page, and samples counted for them. Each takes seconds, so it is worked out in the background,
+once for all viewers.
+"""
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -6,6 +8,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from app import backend
+from dataset.config import PreprocessConfig
 from model.device import Device
 from model.kinds import NetworkConfig
 from model.plan import Plan, plan
@@ -42,6 +46,16 @@ class Planner:
         Raises ValueError for a run that cannot be planned.
         """
         found: Plan | None = self._look(ask, lambda: work_out(ask))
+        return found
+
+    def count(self, version: str, preprocess: PreprocessConfig) -> tuple[int, int] | None:
+        """Training and validation samples of the dataset in `data/`; None until they are counted.
+
+        Raises ValueError when it is not valid.
+        """
+        found: tuple[int, int] | None = self._look(
+            (version, preprocess), lambda: backend.count_samples(version, preprocess)
+        )
         return found
 
     def judge(self, planned: Plan, device_bytes: int) -> Verdict | None:

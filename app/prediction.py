@@ -5,6 +5,7 @@ import streamlit as st
 from app import charts
 from app.format import plain, size
 from app.plans import GB, PLANNER, Ask, memory_of
+from dataset.config import PreprocessConfig
 from model.device import Device
 from model.plan import Plan
 from model.verdict import FITS, TIGHT, TOO_LARGE, Verdict, needed, word
@@ -21,17 +22,11 @@ PARTS = {
 COLOURS = ("#3A63B5", "#5580D6", "#7890C4", "#9AA7BD", "#C9781F", "#7C8590")
 BADGE = {FITS: "green", TIGHT: "orange", TOO_LARGE: "red"}
 CARD_GB = 8  # the card that a laptop is assumed to have
-LOOK_S = 1.0
 HEIGHT = 210
 
 
-def show(ask: Ask, device: Device) -> None:
-    """Draws the peak; a skeleton that is looked at again until the plan is there."""
-    waiting = not complete(ask, device)
-    st.fragment(draw, run_every=LOOK_S if waiting else None)(ask, device, waiting)
-
-
 def complete(ask: Ask, device: Device) -> bool:
+    """Whether there is nothing more to wait for."""
     planned = found(ask)
     return isinstance(planned, str) or (planned is not None and advice(planned, device) is not None)
 
@@ -44,10 +39,14 @@ def found(ask: Ask) -> Plan | str | None:
         return str(error)
 
 
-def draw(ask: Ask, device: Device, waiting: bool) -> None:
-    planned = found(ask)
-    if waiting and complete(ask, device):
-        st.rerun()  # all is there: draw it once more, without a timer
+def counted(version: str, preprocess: PreprocessConfig) -> tuple[int, int] | None:
+    """Training and validation samples of `data/`; None while they are counted. Raises ValueError where none are."""
+    return PLANNER.count(version, preprocess)
+
+
+def draw(ask: Ask | None, device: Device) -> None:
+    """The peak with its parts; a skeleton in its place until the plan is there."""
+    planned = found(ask) if ask else None
     if planned is None:
         st.skeleton(height=HEIGHT)
     elif isinstance(planned, str):
@@ -58,11 +57,26 @@ def draw(ask: Ask, device: Device, waiting: bool) -> None:
         st.caption(advice(planned, device) or "Looking for what would fit…")
 
 
-def head(planned: Plan, device: Device) -> None:
+def brief(ask: Ask | None, device: Device) -> str:
+    """The verdict in a line, for beside the button that starts the run."""
+    planned = found(ask) if ask else None
+    if not isinstance(planned, Plan):
+        return "" if planned else ":gray[Working out the peak…]"
     total = memory_of(device)
     judged = word(planned, total)
+    better = PLANNER.judge(planned, total) if judged == TOO_LARGE else None
+    said = f":{BADGE[judged]}-badge[{judged}] {size(planned.predicted_bytes)} {room(device)}"
+    return f"{said}. {remedy(better)}" if better else said
+
+
+def room(device: Device) -> str:
     where = plain(device.name) if device.kind == "cuda" else f"this machine's {device.kind}"
-    said = f"**Predicted peak {size(planned.predicted_bytes)}** of {size(total)} on {where}"
+    return f"of {size(memory_of(device))} on {where}"
+
+
+def head(planned: Plan, device: Device) -> None:
+    judged = word(planned, memory_of(device))
+    said = f"**Predicted peak {size(planned.predicted_bytes)}** {room(device)}"
     st.markdown(f"{said} :{BADGE[judged]}-badge[{judged}]")
 
 

@@ -78,6 +78,7 @@ def bars(items: tuple[PruneItem, ...]) -> tuple[list[tuple[str, int, str]], list
     sums: dict[tuple[bool, str], int] = defaultdict(int)
     for item in items:
         sums[item.goes, reason(item)] += item.bytes
+    sums = {entry: total for entry, total in sums.items() if total} or sums  # what is empty says nothing
     order = sorted(sums, key=lambda entry: (entry[0], -sums[entry]))
     rows = [(why, sums[goes, why], f"{size(sums[goes, why])} {'can go' if goes else 'kept'}") for goes, why in order]
     return rows, [FREE if goes else PROTECTED for goes, _ in order]

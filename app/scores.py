@@ -44,7 +44,7 @@ def whiskers(rows: Sequence[Whisker], chance: float) -> charts.Option:
     return charts.base(
         {"left": charts.room(called), "top": 22, "bottom": 22, "right": 24, "containLabel": False},
         xAxis=charts.value_axis(
-            min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}
+            min=0, max=100, interval=20, splitLine={"show": False}, axisLabel=charts.axis_label(formatter="{value} %")
         ),
         yAxis=charts.name_axis() | {"data": called},
         tooltip={"show": False},

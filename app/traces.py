@@ -3,12 +3,12 @@
 from functools import lru_cache
 
 from app import backend
-from app.charts import MOST_POINTS, Point, smoothed, thinned
+from app.charts import MOST_POINTS, Point, smoothed
 from flows.runview import RunView
 
 AXES = ("update", "epoch", "time")
 COLUMNS = ("step", "epoch", "elapsed_s", "steps", "loss", "balanced_accuracy")
-KEPT_RUNS = 48  # traces of so many runs stay in memory, about a megabyte each at most
+KEPT_RUNS = 48  # traces of so many runs stay in memory, about half a megabyte each at most
 
 Row = dict[str, float]
 Traces = dict[str, list[Row]]
@@ -23,7 +23,8 @@ def traces(view: RunView) -> Traces:
 @lru_cache(maxsize=KEPT_RUNS)
 def read(run_id: str, mark: object) -> Traces:
     """`mark` is where the run stands: while it is the same, so are its curves."""
-    return {split: [numbers(row) for row in thinned(rows)] for split, rows in backend.curves(run_id).items()}
+    found = backend.curves(run_id, MOST_POINTS)
+    return {split: [numbers(row) for row in rows] for split, rows in found.items()}
 
 
 def numbers(row: dict[str, str]) -> Row:

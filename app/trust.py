@@ -5,9 +5,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from app import comparison
-from app.candles import INKS, theme
 from app.charts import MUTED, Option, base, bottom_axis, value_axis
-from app.format import MISSING, percent, several
+from app.format import MISSING, several
 from app.trade_facts import at
 from flows.control import Judgement
 
@@ -25,7 +24,6 @@ def show(found: Judgement, open_time: Callable[[int], None]) -> None:
     with left:
         st.markdown("**Confusion**, counts")
         spec = comparison.confusion({"confusion": found.confusion, "actions": list(found.actions)})
-        spec["series"][0]["label"]["color"] = INKS[theme()]
         st.echarts_chart(spec, height=HEIGHT, key="confusion", alt="Confusion matrix of the test split")
     with middle:
         st.markdown("**Reliability**, said against happened")
@@ -80,7 +78,6 @@ def worst(found: Judgement, open_time: Callable[[int], None]) -> None:
             "Was": [row.actual for row in rows],
             "Said": [row.predicted for row in rows],
             "Loss": [row.loss for row in rows],
-            "Gave it": [percent(row.probabilities[row.actual]) for row in rows],
             "Trade": [row.annotation_id or MISSING for row in rows],
         },
         hide_index=True,
@@ -89,7 +86,6 @@ def worst(found: Judgement, open_time: Callable[[int], None]) -> None:
             "Time": st.column_config.TextColumn("Time, UTC", width=132),
             "Was": st.column_config.TextColumn(width=56),
             "Said": st.column_config.TextColumn(width=56),
-            "Gave it": st.column_config.TextColumn(width=70, alignment="right"),
             "Loss": st.column_config.NumberColumn(format="%.2f", width=60),
             "Trade": st.column_config.TextColumn(width=70),
         },

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.charts import ACCENT, HAIR, MUTED, SMALL, Option, base, name_axis, names, room, rule, value_axis
+from app.charts import ACCENT, HAIR, MUTED, SMALL, Option, axis_label, base, name_axis, names, room, rule, value_axis
 from app.format import percent
 
 ROW_HEIGHT = 38
@@ -39,7 +39,9 @@ def whiskers(rows: Sequence[Score], chance: float) -> Option:
     across = {"data": called, "splitLine": {"show": True, "lineStyle": {"color": HAIR}}}
     return base(
         {"left": room(called), "top": 22, "bottom": 22, "right": 16, "containLabel": False},
-        xAxis=value_axis(min=0, max=100, interval=20, splitLine={"show": False}, axisLabel={"formatter": "{value} %"}),
+        xAxis=value_axis(
+            min=0, max=100, interval=20, splitLine={"show": False}, axisLabel=axis_label(formatter="{value} %")
+        ),
         yAxis=name_axis() | across,
         tooltip={"show": False},
         series=[dots, *lines, names(called)],

@@ -10,7 +10,7 @@ from typing import Any
 
 from flows import attempt, cancellation, health, queue, runfile, runview
 from flows import datasets as versions_of_data
-from flows.curves import read_curves
+from flows.curves import JOURNAL, predicted_bytes, read_curves, read_memory
 from flows.datasets import DatasetView
 from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
@@ -60,6 +60,7 @@ __all__ = [
     "judgement",
     "library",
     "log_tail",
+    "memory",
     "model_folder",
     "new_key",
     "predict",
@@ -145,7 +146,7 @@ def services() -> list[Service]:
 
 def runs(limit: int = 50) -> list[RunView]:
     """The newest runs first, with the queue's places; from the state folder alone when Prefect is down."""
-    return runview.collect(find_project(), queue.flow_runs(), limit)
+    return runview.collect(find_project(), queue.flow_runs, limit)
 
 
 def run(run_id: str) -> RunView:
@@ -200,9 +201,18 @@ def log_tail(run_id: str, lines: int = 40) -> list[str]:
     return [line for line in said if not NOISE.match(line)][-lines:]
 
 
-def curves(run_id: str) -> dict[str, list[dict[str, str]]]:
-    """Rows of the run's train and validation curves, as far as they are written."""
-    return read_curves(find_project().workspace(runfile.check_run_id(run_id)))
+def curves(run_id: str, most: int | None = None) -> dict[str, list[dict[str, str]]]:
+    """Rows of the run's train and validation curves, as far as they are written; `most` thins each, evenly."""
+    return read_curves(find_project().workspace(runfile.check_run_id(run_id)), most)
+
+
+def memory(run_id: str, most: int | None = None) -> tuple[list[dict[str, str]], int | None]:
+    """What memory the run's training held so far, row by row, and the peak that was predicted when it began.
+
+    `most` thins the rows.
+    """
+    workspace = find_project().workspace(runfile.check_run_id(run_id))
+    return read_memory(workspace, most), predicted_bytes(workspace / JOURNAL)
 
 
 def datasets() -> list[DatasetView]:

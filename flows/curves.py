@@ -2,20 +2,24 @@
 
 They grow in `journal/`, which DVC does not know and so never removes; a training that goes on from a checkpoint cuts
 them back to it. When the training is done they are copied to the stage's outputs, which count from then on.
+Beside them grows what memory the training held, which is another number on every machine and so no output.
 """
 
 import csv
+import json
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 SPLITS = ("train", "validation")
+MEMORY = "memory"  # a split of the journal alone
+PLAN = "memory.json"  # what was predicted, kept for further attempts
 JOURNAL, OUTPUT = Path("journal"), Path("artifacts/curves")
 
 
 class CurveWriter:
-    """Adds a row an update to `train.csv` and a row an epoch to `validation.csv`, each flushed at once.
+    """Adds a row an update to `train.csv`, one an epoch to `validation.csv`, some to `memory.csv`, each flushed.
 
     A file's columns are those of its first row; None and NaN become an empty field: not computed.
     """
@@ -67,7 +71,7 @@ def columns_of(path: Path) -> list[str]:
 
 def cut(folder: Path, step: int, epoch: int) -> None:
     """Takes back the rows after a checkpoint of update `step` in which `epoch` epochs were judged; 0, 0 takes all."""
-    for split, column, last in (("train", "step", step), ("validation", "epoch", epoch)):
+    for split, column, last in (("train", "step", step), ("validation", "epoch", epoch), (MEMORY, "step", step)):
         path = folder / f"{split}.csv"
         kept = [row for row in read_curve(path) if int(row[column]) <= last]
         columns = columns_of(path)
@@ -90,17 +94,39 @@ def publish(journal: Path, output: Path) -> None:
         (output / f"{split}.csv").write_bytes(source.read_bytes() if source.exists() else b"")
 
 
-def read_curve(path: Path) -> list[dict[str, str]]:
-    """The whole rows of a curve file; a last line that is still being written is left for later."""
+def read_curve(path: Path, most: int | None = None) -> list[dict[str, str]]:
+    """The whole rows of a curve file; a last line that is still being written is left for later.
+
+    `most` thins evenly to about so many rows, the last among them, before they are read as such: a page reads often.
+    """
     with suppress(FileNotFoundError):
         text = path.read_text(encoding="utf-8")
-        return list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
+        head, *lines = text[: text.rfind("\n") + 1].splitlines() or [""]
+        return list(csv.DictReader([head, *(lines if most is None else thinned(lines, most))]))
     return []
 
 
-def read_curves(workspace: Path) -> dict[str, list[dict[str, str]]]:
+def thinned(rows: list[str], most: int) -> list[str]:
+    stride = -(-len(rows) // most) or 1
+    return rows[::stride] + (rows[-1:] if (len(rows) - 1) % stride else [])
+
+
+def read_curves(workspace: Path, most: int | None = None) -> dict[str, list[dict[str, str]]]:
     """The curves of a run: those of its finished training, also one restored from the cache, else those that grow."""
-    return {split: read_curve(curves_folder(workspace) / f"{split}.csv") for split in SPLITS}
+    return {split: read_curve(curves_folder(workspace) / f"{split}.csv", most) for split in SPLITS}
+
+
+def read_memory(workspace: Path, most: int | None = None) -> list[dict[str, str]]:
+    """What memory the run's training held as it went on; nothing where it was restored from the cache."""
+    return read_curve(workspace / JOURNAL / f"{MEMORY}.csv", most)
+
+
+def predicted_bytes(journal: Path) -> int | None:
+    """The peak that was predicted before the training began, as the stage kept it; None where it did not."""
+    with suppress(FileNotFoundError, ValueError, KeyError):
+        kept = json.loads((journal / PLAN).read_text(encoding="utf-8"))
+        return int(kept["peak_bytes"])
+    return None
 
 
 def curves_folder(workspace: Path) -> Path:

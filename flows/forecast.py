@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dataset.samples import load_samples
+from flows.curves import PLAN
 from flows.params import Params
 from flows.progress import size_text
 from model.batches import SPLITS, auto_size
@@ -43,14 +44,15 @@ def memory_plan(params: Params, config: NetworkConfig, samples: dict[str, np.nda
 
 def forecast(params: Params, config: NetworkConfig, samples: dict[str, np.ndarray], journal: Path) -> Plan:
     """The run's memory plan; made once a run, for it takes seconds, and kept in the journal for further attempts."""
-    kept, key = journal / "memory.json", digest_of(params, config, samples)
+    kept, key = journal / PLAN, digest_of(params, config, samples)
     found = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     if found.get("key") == key:
         return Plan(config=config, **found["plan"] | {"samples": tuple(found["plan"]["samples"])})
     planned = memory_plan(params, config, samples)
     numbers = {entry.name: getattr(planned, entry.name) for entry in fields(Plan) if entry.name != "config"}
     journal.mkdir(exist_ok=True)
-    kept.write_text(json.dumps({"key": key, "plan": numbers}), encoding="utf-8")
+    peak = {"peak_bytes": planned.predicted_bytes}
+    kept.write_text(json.dumps({"key": key, "plan": numbers, **peak}), encoding="utf-8")
     return planned
 
 

@@ -1,12 +1,18 @@
 """Prefect as the queue: what waits and runs there, and how its states are set right."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterName,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
@@ -37,13 +43,18 @@ def prefect(wait_s: float = ANSWER_S) -> Iterator[SyncPrefectClient]:
         raise ServiceDownError(f"Prefect {health.detail}; {REMEDY}")
     try:
         with SyncPrefectClient(
-            url, auth_string=os.environ.get("PREFECT_API_AUTH_STRING"), httpx_settings={"timeout": max(wait_s, 5.0)}
+            url, auth_string=os.environ.get("PREFECT_API_AUTH_STRING"), httpx_settings=settings(url, wait_s)
         ) as client:
             yield client
     except httpx.HTTPStatusError as error:
         raise ServiceDownError(f"Prefect at {url} answers with status {error.response.status_code}") from error
     except httpx.TransportError as error:
         raise ServiceDownError(f"Prefect does not answer at {url} ({type(error).__name__}); {REMEDY}") from error
+
+
+def settings(url: str, wait_s: float) -> dict[str, Any]:
+    """Of the connection. Without TLS no certificates are read, which takes longer than the question itself."""
+    return {"timeout": max(wait_s, 5.0)} | ({} if url.startswith("https:") else {"verify": False})
 
 
 def check() -> None:
@@ -71,12 +82,15 @@ def submit(run_id: str, attempt: int) -> str:
     return str(made.id)
 
 
-def flow_runs() -> dict[str, FlowRun] | None:
-    """Prefect's newest flow run of each run, None when Prefect does not answer."""
+def flow_runs(run_ids: Collection[str]) -> dict[str, FlowRun] | None:
+    """Prefect's newest flow run of each of these runs, None when Prefect does not answer. Of none, nothing is asked."""
+    if not run_ids:
+        return {}
+    wanted = FlowRunFilter(name=FlowRunFilterName(any_=list(run_ids)))
     try:
         with prefect(ASK_S) as client:
             listed = client.read_flow_runs(
-                flow_run_filter=FlowRunFilter(), sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=LISTED
+                flow_run_filter=wanted, sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=LISTED
             )
     except ServiceDownError:
         return None

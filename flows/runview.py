@@ -1,13 +1,13 @@
 """What a run looks like from outside: its own record, corrected by what Prefect knows of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from flows import runfile
 from flows.checkpoints import resumable_step
-from flows.curves import read_curves
+from flows.curves import curves_folder, read_curve
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import death
 from flows.places import in_order, nobody_starts, places
@@ -36,6 +36,9 @@ class FlowRunLike(Protocol):
     id: Any
     name: str
     state: Any
+
+
+Asking = Callable[[Collection[str]], Mapping[str, FlowRunLike] | None]  # what Prefect knows of some runs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,19 +81,22 @@ class RunView:
         return f"{title(model['kind'], model['preset'])} on {self.dataset_version[:7]}"
 
 
-def collect(project: Project, flow_runs: Mapping[str, FlowRunLike] | None, limit: int) -> list[RunView]:
-    """The newest `limit` runs, newest first; places follow the order in which runs were asked for."""
+def collect(project: Project, ask: Asking, limit: int) -> list[RunView]:
+    """The newest `limit` runs, newest first; places follow the order in which runs were asked for.
+
+    Prefect is asked only of the runs that have not ended: the others say themselves what became of them.
+    """
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
     records = [(path, record) for path in found[:limit] if (record := readable(path))]
     attempts = running_attempts(project)
-    states = {
-        path.name: state_of(project, record, (flow_runs or {}).get(path.name), attempts) for path, record in records
-    }
+    answer = ask([path.name for path, record in records if record["state"] not in runfile.ENDED])
+    flow_runs = answer or {}
+    states = {path.name: state_of(project, record, flow_runs.get(path.name), attempts) for path, record in records}
     waiting = in_order([record for path, record in records if states[path.name][0] == "queued"])
     running = [name for name, (state, _) in states.items() if state == "running"]
-    queue = places(waiting, running, nobody_starts(project, flow_runs is not None) if waiting else None)
+    queue = places(waiting, running, nobody_starts(project, answer is not None) if waiting else None)
     return [
-        view(path, record, *states[path.name], queue.get(path.name), (flow_runs or {}).get(path.name))
+        view(path, record, *states[path.name], queue.get(path.name), flow_runs.get(path.name))
         for path, record in records
     ]
 
@@ -169,7 +175,7 @@ def detail(stage: dict[str, Any]) -> str:
 
 def progress(path: Path, record: dict[str, Any]) -> Progress | None:
     """Read off the last training row and the updates an epoch that the preprocess stage's report implies."""
-    rows = read_curves(path)["train"]
+    rows = read_curve(curves_folder(path) / "train.csv", most=1)
     if not rows or record["stages"]["train"].get("state") != "running":
         return None
     step, epochs = int(rows[-1]["step"]), int(record["params"]["train"]["epochs"])

@@ -1,7 +1,10 @@
-"""A run's record as far as it can be read: one damaged file hides no run, and no other one."""
+"""A run's record as a page reads it, again and again: cached by its file, and put together from what else is known
+where that file is damaged.
+"""
 
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,23 @@ from flows import runfile
 from flows.params import Params, as_dict, load_params
 
 UNKNOWN = "unknown"
+KEPT = 2000  # records in memory, some KiB each
 
 
 def readable(workspace: Path) -> dict[str, Any] | None:
-    """The run's record; where it is damaged, what else is known, shown as failed."""
+    """The run's record, read again only when its file is another; nobody writes to it.
+
+    Where it is damaged, what else is known, shown as failed.
+    """
+    try:
+        now = (workspace / runfile.NAME).stat()
+    except FileNotFoundError:
+        return None
+    return _readable(workspace, (now.st_ino, now.st_mtime_ns, now.st_size))
+
+
+@lru_cache(maxsize=KEPT)
+def _readable(workspace: Path, mark: object) -> dict[str, Any] | None:
     try:
         return runfile.read(workspace)
     except ValueError as error:

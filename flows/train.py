@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataset.samples import load_samples
-from flows.curves import JOURNAL, CurveWriter, publish
+from flows.curves import JOURNAL, MEMORY, CurveWriter, publish
 from flows.device_lock import device_lock
 from flows.errors import stage_main
 from flows.forecast import before, forecast, memory
@@ -29,6 +29,7 @@ from model.training import Training
 from model.weights import save_model
 
 OUT, CHECKPOINTS = Path("artifacts"), Path("checkpoints")
+FIRST, PARTS = 3, 4  # memory is told after the first updates and so often an epoch
 
 
 def main() -> None:
@@ -61,7 +62,7 @@ def learn(training: Training, params: Params, stop: Stop) -> FitResult:
     """The training from where it is to begin, its rows in the journal; a divergence leaves a gap there."""
     point = starting_point(training, JOURNAL)
     with closing(CurveWriter(JOURNAL)) as curves, stop.saving():
-        log = logger(curves, training.updates, params)
+        log = logger(curves, training, params)
         try:
             return run(training, log=log, resume=point, should_stop=stop.asked, before_save=curves.sync)
         except DivergedError as error:
@@ -78,11 +79,15 @@ def training_of(params: Params, config: NetworkConfig, samples: dict[str, np.nda
     return DqnTraining(params.train, config, samples, CHECKPOINTS, episodes, params.dqn)
 
 
-def logger(curves: CurveWriter, an_epoch: int, params: Params) -> Callable[[dict[str, Any]], None]:
-    """Writes every row to the curves and says a line an epoch."""
+def logger(curves: CurveWriter, training: Training, params: Params) -> Callable[[dict[str, Any]], None]:
+    """Writes every row to the curves, the memory now and then, and says a line an epoch."""
+    an_epoch = training.updates
     steps = an_epoch * params.train.epochs
 
     def log(row: dict[str, Any]) -> None:
+        if row["split"] != "train" or row["step"] <= FIRST or row["step"] % max(1, an_epoch // PARTS) == 0:
+            place = {name: row[name] for name in ("step", "epoch", "elapsed_s")}
+            curves.write({"split": MEMORY, **place, **training.footprint.now()})
         if row["split"] == "train":
             curves.write(row | {"steps": steps})
             if row["step"] % an_epoch == 0:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import psutil
 import torch
 from torch import Tensor
 
@@ -59,6 +60,36 @@ class Meter:
             row["allocated_peak_bytes"] = torch.cuda.max_memory_allocated()
             row["reserved_peak_bytes"] = torch.cuda.max_memory_reserved()
         return row
+
+
+class Footprint:
+    """What a training holds from one moment to the next, read in microseconds.
+
+    On a card what the allocator has handed out and keeps; elsewhere what the process holds above what it held before
+    there was a training.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.before = 0 if device.kind == "cuda" else process_bytes()
+        self.most = 0
+
+    def now(self) -> dict[str, int]:
+        """Bytes held now and the most so far; on a card also what the allocator keeps for itself."""
+        if self.device.kind == "cuda":
+            return {
+                "held_bytes": torch.cuda.memory_allocated(),
+                "peak_bytes": torch.cuda.max_memory_allocated(),
+                "reserved_bytes": torch.cuda.memory_reserved(),
+            }
+        held = max(0, process_bytes() - self.before)
+        self.most = max(self.most, held, process_peak_bytes() - self.before)  # the system's own peak may lag behind
+        return {"held_bytes": held, "peak_bytes": self.most}
+
+
+def process_bytes() -> int:
+    """The resident memory of this process now."""
+    return int(psutil.Process().memory_info().rss)
 
 
 def process_peak_bytes() -> int:

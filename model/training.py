@@ -16,7 +16,7 @@ from model.checkpoint import Checkpoint
 from model.device import choose, pin
 from model.kinds import NetworkConfig
 from model.learner import DivergedError, Learner
-from model.memory import Meter
+from model.memory import Footprint, Meter
 from model.optimizer import rate
 from model.progress import Progress, differences, origin, random_state, restore_random_state
 from model.recipe import TrainConfig
@@ -34,6 +34,7 @@ class Training:
         self.origin = origin(config, model_config, samples)
         self.device = choose(config.device)
         pin(config.threads, config.seed, self.device)
+        self.footprint = Footprint(self.device)
         self.train = tensors(samples, "train", self.device.torch)
         self.validation = tensors(samples, "validation", self.device.torch)
         self.count = len(self.train["actions"])

@@ -5,7 +5,9 @@ from typing import Any
 
 from checkout import shipped
 
+from app import backend
 from app.plans import Ask
+from dataset.config import PreprocessConfig
 from flows.control import DatasetView, Service
 from flows.params import as_dict
 from flows.runview import RunView
@@ -54,6 +56,9 @@ class Planner:
     def look(self, ask: Ask) -> Plan:
         self.asked.append(ask)
         return replace(plan_of(ask.batch, self.mib), config=ask.config)
+
+    def count(self, version: str, preprocess: PreprocessConfig) -> tuple[int, int] | None:
+        return backend.count_samples(version, preprocess)
 
     def judge(self, planned: Plan, device_bytes: int) -> Verdict:
         return Verdict(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from app_project import said, small_project, view
 from checkout import ROOT
 from data_root import trade_on, write_root
 from foreign import TEXTS, live
@@ -19,36 +20,17 @@ from dataset.annotations import parse
 from dataset.cells import read_cells
 from dataset.importers.annotations import read_annotation_file
 from dataset.versions import version
-from flows.params import Params, change, write_params
-
-VIEW = ROOT / "app" / "views" / "data.py"
 
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copy2(ROOT / "dvc.yaml", tmp_path / "dvc.yaml")
-    write_params(tmp_path / "params.yaml", change(Params(), {"preprocess": {"seq_len": 20}}))
-    monkeypatch.setenv("PIVOTLINE_PROJECT", str(tmp_path))
-    monkeypatch.setenv("PIVOTLINE_STATE", str(tmp_path / "state"))
+    small_project(tmp_path, monkeypatch)
     monkeypatch.setattr(backend, "services", lambda: [service()])
-    dataset_reader.library.clear()
-    write_root(tmp_path / "data")
     return tmp_path / "data"
 
 
 def opened(**address: str) -> AppTest:
-    page = AppTest.from_file(VIEW, default_timeout=60)
-    for name, value in address.items():
-        page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    return page
-
-
-def said(page: AppTest) -> str:
-    kinds = (page.markdown, page.caption, page.info, page.error, page.warning, page.subheader)
-    tables = [json.dumps(table.value.to_dict(), default=str, ensure_ascii=False) for table in page.table]
-    return "\n".join([entry.value for kind in kinds for entry in kind] + tables)
+    return view("data", **address)
 
 
 def write(data: Path, rows: list[dict[str, str]]) -> None:

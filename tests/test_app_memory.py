@@ -1,5 +1,6 @@
 """The Memory view: plans that are worked out once in the background, and what runs measured."""
 
+import re
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -7,10 +8,11 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
+from hostile import TEXTS
 from run_views import Planner, done_view, plan_of, service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, peaks, plans, survey
+from app import backend, peaks, plans, survey, timeline
 from app.plans import GB, Ask
 from app.survey import Choice
 from flows.runview import RunView
@@ -24,6 +26,7 @@ def planner(monkeypatch: pytest.MonkeyPatch) -> Planner:
     found = Planner()
     monkeypatch.setattr(survey, "PLANNER", found)
     monkeypatch.setattr(backend, "services", lambda: [service()])
+    monkeypatch.setattr(backend, "memory", lambda run_id, most: ([], None))
     return found
 
 
@@ -141,3 +144,62 @@ def test_the_planner_and_the_real_plan_agree() -> None:
     planner.known[ask].result(60)
     assert planner.look(ask) == plans.work_out(ask)
     assert 0 < planner.look(ask).predicted_bytes < GB  # type: ignore[union-attr]
+
+
+HELD = [
+    {"step": str(step), "epoch": "1", "elapsed_s": "1", "held_bytes": str(held << 20), "peak_bytes": str(peak << 20)}
+    for step, held, peak in ((1, 80, 90), (2, 100, 130), (36, 60, 130))
+]
+
+
+def said(page: AppTest) -> str:
+    return "".join(entry.value for entry in page.caption) + str([table.value.to_dict() for table in page.table])
+
+
+def test_what_a_run_held_is_drawn_beside_what_was_predicted(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(backend, "memory", lambda run_id, most: (asked.append(run_id), (HELD, 112_000_000))[1])
+    older, newer = measured_view(), replace(done_view(2), result=None, state="running")
+    page = opened(monkeypatch, [newer, older])
+    assert asked == [newer.run_id]
+    assert "Tensors, predicted" in said(page)
+    assert "107 MiB" in said(page)
+    assert "Tensors, measured" not in said(page)
+    page = opened(monkeypatch, [newer, older], run=older.run_id)
+    assert asked[-1] == older.run_id
+    assert {"Tensors, measured", "Held at most", "Error"} <= set(page.table[0].value.index)
+    assert "130 MiB" in said(page)
+    page.selectbox[0].set_value(newer).run()
+    assert page.query_params["run"] == newer.run_id
+    assert asked[-1] == newer.run_id
+
+
+def test_the_timeline_shows_the_prediction_and_has_room_for_it() -> None:
+    option = timeline.chart(HELD, 200 << 20)
+    held, most = option["series"]
+    assert (held["data"], most["data"]) == ([[1, 80], [2, 100], [36, 60]], [[1, 90], [2, 130], [36, 130]])
+    assert held["markLine"]["data"][0]["yAxis"] == 200
+    assert option["yAxis"]["max"] > 200
+    assert "markLine" not in timeline.chart(HELD, None)["series"][0]
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        (replace(done_view(1), stages=(("train", "cached", ""),)), "took its training from the cache"),
+        (replace(done_view(1), state="running"), "has not begun"),
+        (done_view(1), "kept no memory"),
+    ],
+)
+def test_a_run_without_a_timeline_says_why(
+    planner: Planner, monkeypatch: pytest.MonkeyPatch, view: RunView, words: str
+) -> None:
+    assert words in said(opened(monkeypatch, [view]))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_hostile_text_is_text(planner: Planner, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    view = replace(measured_view(), state=text, dataset_version=text)
+    page = opened(monkeypatch, [view], run=text, kind=text, batch=text)
+    words = said(page) + "".join(entry.value for entry in (*page.markdown, *page.subheader))
+    assert not re.search(r"(?<!\\)(<img|<script|\*loud|\[a\]|\]\(|:red\[x|\$x|`code)", words)

@@ -1,39 +1,31 @@
 """The Predict view: an answer with what was seen, its test split, and every absence in a sentence."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import ROOT
-from data_root import trade_on, write_root, write_trades
+from app_project import said, small_project, view
+from data_root import trade_on, write_trades
 from foreign import TEXTS, live
 from run_views import service
 from streamlit.testing.v1 import AppTest
 from test_app_registry import CHAMPION, SECOND
 
-from app import asking, backend, dataset_reader, foresight, registry_reader
+from app import backend, dataset_reader, foresight, registry_reader
 from app.candles import chart, frame
 from dataset.candles import Candles
 from dataset.versions import version
 from flows import control
 from flows.control import Judged, Judgement, NextCandle, NextPivot, Prediction
 from flows.errors import ServiceDownError
-from flows.params import Params, change, write_params
-
-VIEW = ROOT / "app" / "views" / "predict.py"
 
 
 @pytest.fixture
 def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Candles:
     """A dataset and two versions that learnt from it; what they answer is made up."""
-    shutil.copy2(ROOT / "dvc.yaml", tmp_path / "dvc.yaml")
-    write_params(tmp_path / "params.yaml", change(Params(), {"preprocess": {"seq_len": 20}}))
-    monkeypatch.setenv("PIVOTLINE_PROJECT", str(tmp_path))
-    monkeypatch.setenv("PIVOTLINE_STATE", str(tmp_path / "state"))
-    candles = write_root(tmp_path / "data")
+    candles = small_project(tmp_path, monkeypatch)
     name = version(tmp_path / "data")
     known = [replace(one, dataset_version=name) for one in (SECOND, CHAMPION)]
     monkeypatch.setattr(backend, "services", lambda: [service()])
@@ -41,8 +33,6 @@ def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Candles:
     monkeypatch.setattr(control, "earlier_champion", lambda: None)
     monkeypatch.setattr(control, "predict", lambda number, time, symbol, source: answer(candles, number, time, source))
     monkeypatch.setattr(control, "judgement", lambda run_id: judgement(candles))
-    for cached in (dataset_reader.library, registry_reader.registry, asking.predict, asking.told):
-        cached.clear()
     return candles
 
 
@@ -68,18 +58,7 @@ def judgement(candles: Candles, name: str = "t900") -> Judgement:
 
 
 def opened(**address: str) -> AppTest:
-    page = AppTest.from_file(VIEW, default_timeout=60)
-    for name, value in address.items():
-        page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    return page
-
-
-def said(page: AppTest) -> str:
-    kinds = (page.markdown, page.caption, page.info, page.error, page.warning, page.subheader)
-    tables = [json.dumps(table.value.to_dict(), ensure_ascii=False) for table in page.table]
-    return "\n".join([entry.value for kind in kinds for entry in kind] + tables)
+    return view("predict", **address)
 
 
 def test_the_champion_answers_first_at_its_worst_mistake(market: Candles) -> None:
@@ -176,3 +155,22 @@ def test_what_is_expected_stands_after_what_was_seen(market: Candles, tmp_path: 
     spec = chart(longer, table, [], lines, areas, [foresight.candle(), path], pick=True)
     spec.pop("dataset")
     json.dumps(spec, allow_nan=False)
+
+
+def test_words_of_pivots_never_lie_on_each_other(market: Candles) -> None:
+    """On a coarse timeframe several pivots fall on one candle: they share a label."""
+    source, time = dataset_reader.library()[0].version, int(market.close_time[800])
+    said = answer(market, 2, time, source)
+    price = said.price
+    pivots = tuple(
+        NextPivot(level=level, time=said.seen_until + 60 * bars, bars=bars, price=price * (1 + share))
+        for level, bars, share in ((1, 5, 0.0), (2, 6, 0.00001), (3, 40, 0.05))
+    )
+    for timeframe, expected in (("1m", ["levels 1, 2", "level 3"]), ("15m", ["levels 1, 2", "level 3"])):
+        window = dataset_reader.window(source, "SIM/ETH", timeframe, time)
+        (line,) = foresight.path(window, replace(said, pivots=pivots))
+        assert [mark["label"]["formatter"] for mark in line["markPoint"]["data"]] == expected
+        assert len(line["data"]) == 4
+    apart = tuple(replace(pivot, price=price * (1 + 0.1 * pivot.level)) for pivot in pivots)
+    (line,) = foresight.path(window, replace(said, pivots=apart))
+    assert len(line["markPoint"]["data"]) == 3

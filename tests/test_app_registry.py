@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import ROOT
+from app_project import said, view
 from foreign import TEXTS, live
 from run_views import service
 from streamlit.testing.v1 import AppTest
@@ -15,7 +15,6 @@ from flows import control
 from flows.control import Pruned, PruneItem, PrunePlan, VersionView
 from flows.errors import ServiceDownError
 
-VIEW = ROOT / "app" / "views" / "registry.py"
 PLAIN = VersionView(
     version=1, name="pivotline", aliases=(), run_id="20261130-120000-aaaaaa", created_at="2026-11-30T12:00:00+00:00",
     dataset_version="0" * 32 + ".dir", simulated=True, kind="transformer", preset="lite", score=0.6,
@@ -57,18 +56,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def opened(**address: str) -> AppTest:
-    page = AppTest.from_file(VIEW, default_timeout=60)
-    for name, value in address.items():
-        page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    return page
-
-
-def said(page: AppTest) -> str:
-    kinds = (page.markdown, page.caption, page.info, page.error, page.warning, page.subheader)
-    tables = [str(table.value.to_dict()) for table in page.table]
-    return "\n".join([entry.value for kind in kinds for entry in kind] + tables)
+    return view("registry", **address)
 
 
 def press(page: AppTest, label: str) -> AppTest:

@@ -1,6 +1,7 @@
 """The Runs view: which runs its table shows, what it compares, and the orders it gives. The server is a stand-in."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from run_views import VERSION, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
 from app import address, backend, catalogue, comparison, differences, reproduction, traces
+from app.charts import MOST_POINTS
 from app.settings import settings
 from flows.control import Accepted
 from flows.params import load_params
@@ -49,7 +51,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setattr(backend, "all_runs", lambda: found.views)
     monkeypatch.setattr(backend, "runs", lambda: found.views)
     monkeypatch.setattr(backend, "services", lambda: [service()])
-    monkeypatch.setattr(backend, "curves", lambda run_id: ROWS)
+    monkeypatch.setattr(backend, "curves", lambda run_id, most: ROWS)
     monkeypatch.setattr(backend, "reproduce", found.reproduce)
     return found
 
@@ -207,19 +209,24 @@ def test_curves_are_read_once_for_all_viewers_until_the_run_goes_on(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
-    monkeypatch.setattr(backend, "curves", lambda run_id: reads.append(run_id) or ROWS)
+    monkeypatch.setattr(backend, "curves", lambda run_id, most: reads.append(run_id) or ROWS)
     view = server.views[0]
     for state in ("running", "running", "done"):
         traces.traces(replace(view, state=state))
     assert len(reads) == 2
 
 
-def test_a_long_curve_is_thinned(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"step": str(n), "epoch": "1", "elapsed_s": "1", "loss": "1"} for n in range(10_001)]
-    monkeypatch.setattr(backend, "curves", lambda run_id: {"train": rows, "validation": []})
-    found = traces.traces(server.views[0])
-    assert len(found["train"]) <= 2001
-    assert found["train"][-1]["step"] == 10_000
+def test_a_long_curve_is_thinned_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIVOTLINE_STATE", str(tmp_path))
+    view = done_view(1)
+    journal = tmp_path / "runs" / view.run_id / "journal"
+    journal.mkdir(parents=True)
+    rows = [f"{n},1,{n / 10},1.0" for n in range(1, 10_002)]
+    (journal / "train.csv").write_text("\n".join(["step,epoch,elapsed_s,loss", *rows, "10002,1,0"]))
+    traces.read.cache_clear()
+    found = traces.traces(view)
+    assert MOST_POINTS / 2 < len(found["train"]) <= MOST_POINTS + 1
+    assert (found["train"][0]["step"], found["train"][-1]["step"]) == (1, 10_001)
 
 
 @pytest.mark.parametrize("text", TEXTS)

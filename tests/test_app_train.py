@@ -50,7 +50,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         "count_samples": lambda version, preprocess: (180, 35),
         "start": found.start,
         "log_tail": lambda run_id, lines: ["epoch 1 of 2"],
-        "curves": lambda run_id: {"train": [], "validation": []},
+        "curves": lambda run_id, most: {"train": [], "validation": []},
     }
     for name, function in plan.items():
         monkeypatch.setattr(backend, name, function)
@@ -376,3 +376,35 @@ def test_hostile_text_is_shown_as_text_on_the_page_of_a_run(server: Server, text
         assert not page.exception
         shown = said(page) + str([table.value.to_dict() for table in page.table])
         assert not re.search(r"(?<!\\)(<img|<script|\*loud|\[a|\]\(|:red\[|\$x|`code)", shown)
+
+
+def fit_line(page: AppTest) -> str:
+    return next(
+        entry.value for entry in page.markdown if "-badge[" in entry.value and "Predicted peak" not in entry.value
+    )
+
+
+def test_whether_it_fits_stands_beside_the_button(server: Server) -> None:
+    page = opened()
+    assert fit_line(page).startswith(":green-badge[fits] 100 MiB of ")
+    server.planner.mib = 2**24
+    page = opened()
+    assert fit_line(page).startswith(":red-badge[does not fit] 16,384 GiB of ")
+    assert "Batch 2 would; with this batch precision bf16 would." in fit_line(page)
+    page.segmented_control(key="model.kind").set_value("dqn").run()
+    assert not [entry for entry in page.markdown if "-badge[" in entry.value]
+
+
+def test_the_form_is_there_before_samples_are_counted_and_memory_is_planned(server: Server) -> None:
+    asked: list[str] = []
+    server.planner.count = lambda version, preprocess: asked.append(version)  # type: ignore[assignment, func-returns-value]
+    page = opened()
+    assert not page.exception
+    assert set(asked) == {VERSION}
+    assert not server.planner.asked
+    assert not page.button(key="start").disabled
+    assert "Working out the peak" in said(page)
+    assert "samples are being counted" in str(page.table[0].value.to_dict())
+    server.planner.count = lambda version, preprocess: (180, 35)  # type: ignore[assignment, method-assign]
+    page.run()
+    assert "36 an epoch" in str(page.table[0].value.to_dict())

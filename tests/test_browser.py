@@ -1,76 +1,31 @@
 """A run from the page's form to its result, in Chromium, on the real stack: the page shows what the server knows."""
 
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import urlopen
 
-import psutil
 import pytest
+from browser_stack import Stack, page_without, running
 from checkout import copy_project
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
-from test_doors import environment, free_port
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from flows.project import Project
+from bench.browser import CHROMIUM, chromium
 
-CHROMIUM = Path("/usr/bin/chromium")
-QUIET = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 RUN_MS = 300_000
 expect.set_options(timeout=60_000)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}"),
+    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"there is no Chromium at {CHROMIUM}"),
 ]
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A running stack: its project and the port of each server."""
-
-    project: Project
-    ports: dict[str, int]
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.ports['app']}/"
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack of its own; one SIGINT ends it, and nothing of it is left."""
-    project = copy_project(tmp_path_factory.mktemp("browser") / "project", {"train": {"batch_size": 5}})
-    ports = {name: free_port() for name in ("app", "mlflow", "prefect")}
-    options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", "up", *options],
-        cwd=project.root,
-        env=environment(project),
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    with process.stdout as lines:
-        try:
-            assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
-            yield Stack(project, ports)
-        finally:
-            below = psutil.Process(process.pid).children(recursive=True)
-            process.send_signal(signal.SIGINT)
-            code = process.wait(60)
-    assert code == 0
-    _, alive = psutil.wait_procs(below, timeout=5)
-    assert not alive
+    """A stack of its own."""
+    with running(copy_project(tmp_path_factory.mktemp("browser") / "project", {"train": {"batch_size": 5}})) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -78,44 +33,10 @@ def address(stack: Stack) -> str:
     return f"{stack.address}train"
 
 
-@contextmanager
-def page_without(stack: Stack, missing: str) -> Iterator[str]:
-    """Another page on the same runs that is told of a server where none listens."""
-    ports = stack.ports | {"app": free_port(), missing: free_port()}
-    told = {
-        "PIVOTLINE_PROJECT": str(stack.project.root),
-        "MLFLOW_TRACKING_URI": f"http://127.0.0.1:{ports['mlflow']}",
-        "PREFECT_API_URL": f"http://127.0.0.1:{ports['prefect']}/api",
-    }
-    words = f"-m streamlit run app/main.py --server.address 127.0.0.1 --server.port {ports['app']}".split()
-    with subprocess.Popen(
-        [sys.executable, *words],
-        cwd=stack.project.root,
-        env=environment(stack.project) | told,
-        stdout=subprocess.DEVNULL,
-    ) as process:
-        try:
-            wait_for(f"http://127.0.0.1:{ports['app']}/_stcore/health")
-            yield f"http://127.0.0.1:{ports['app']}/"
-        finally:
-            process.terminate()
-
-
-def wait_for(url: str) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with suppress(OSError), urlopen(url, timeout=2):
-            return
-        time.sleep(0.3)
-    raise AssertionError(f"{url} did not answer")
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=str(CHROMIUM), args=QUIET.split())
+    with chromium() as found:
         yield found
-        found.close()
 
 
 def opened(context: BrowserContext, address: str, complaints: list[str], title: str = "Train") -> Page:
@@ -193,6 +114,14 @@ def rows(page: Page, *chosen: int) -> None:
         page.wait_for_timeout(1000)
 
 
+def shows_run(page: Page, server: str, run_id: str) -> None:
+    """The link opens the server's own page of the run, in a new tab."""
+    with page.context.expect_page() as opening:
+        page.get_by_role("link", name=f"Open in {server}").click()
+    expect(opening.value.get_by_text(run_id).first).to_be_visible(timeout=120_000)
+    opening.value.close()
+
+
 def test_runs_are_compared_by_an_address_and_one_is_reproduced_bit_by_bit(browser: Browser, stack: Stack) -> None:
     complaints: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 1600})
@@ -207,6 +136,9 @@ def test_runs_are_compared_by_an_address_and_one_is_reproduced_bit_by_bit(browse
     expect(page.get_by_text("What they said of the test samples")).to_be_visible()
     page.get_by_text("epoch", exact=True).click()
     page.wait_for_url(re.compile("by=epoch"))
+    run_id = page.url.partition("compare=")[2].partition("&")[0]
+    for server in ("MLflow", "Prefect"):
+        shows_run(page, server, run_id)
 
     page.get_by_role("button", name="Reproduce").click()
     expect(page.get_by_role("heading", name="2 runs compared")).to_be_visible()

@@ -3,22 +3,19 @@
 import json
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
+from browser_stack import Stack, running
 from checkout import copy_project
 from playwright.sync_api import Browser, Page, expect
 from test_browser import browser, pytestmark
-from test_doors import environment, free_port
+from test_doors import environment
 
 from dataset.versions import version
-from flows.project import Project
 
 __all__ = ["browser", "pytestmark"]
 
@@ -26,40 +23,15 @@ expect.set_options(timeout=60_000)
 HOSTILE = "<img src=x onerror=alert(1)> =1+1 **loud** :red[x]"
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """A project with two registered versions, and where its page listens."""
-
-    project: Project
-    address: str
-
-
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A project with two registered versions."""
     project = copy_project(tmp_path_factory.mktemp("pages") / "project")
     for keep in ("2", "3"):  # no stage depends on it: the second run takes all of them from the first
         command = [sys.executable, "-m", "flows.cli", "run", "--json", "--set", f"prune.keep_last={keep}"]
         subprocess.run(command, cwd=project.root, env=environment(project), check=True, capture_output=True)
-    ports = {name: free_port() for name in ("app", "mlflow", "prefect")}
-    options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", "up", *options],
-        cwd=project.root,
-        env=environment(project),
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    with process.stdout as lines:
-        try:
-            assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
-            yield Stack(project, f"http://127.0.0.1:{ports['app']}/")
-        finally:
-            below = psutil.Process(process.pid).children(recursive=True)
-            process.send_signal(signal.SIGINT)
-            process.wait(60)
-            psutil.wait_procs(below, timeout=5)
+    with running(project) as found:
+        yield found
 
 
 @pytest.fixture

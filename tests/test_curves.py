@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.curves import JOURNAL, OUTPUT, CurveWriter, cut, publish, read_curves
+from flows.curves import JOURNAL, MEMORY, OUTPUT, CurveWriter, cut, predicted_bytes, publish, read_curves, read_memory
 
 
 def write(folder: Path, steps: range) -> None:
@@ -63,3 +63,24 @@ def test_a_split_without_rows_has_an_empty_output(tmp_path: Path) -> None:
     publish(tmp_path / JOURNAL, tmp_path / OUTPUT)
     assert (tmp_path / OUTPUT / "validation.csv").read_text() == ""
     assert read_curves(tmp_path)["validation"] == []
+
+
+def test_the_memory_goes_back_with_the_curves_and_is_no_output(tmp_path: Path) -> None:
+    write(tmp_path / JOURNAL, range(1, 7))
+    writer = CurveWriter(tmp_path / JOURNAL)
+    for step in range(1, 7):
+        writer.write({"split": MEMORY, "step": step, "held_bytes": 10 * step})
+    writer.close()
+    cut(tmp_path / JOURNAL, 4, 1)
+    assert [row["held_bytes"] for row in read_memory(tmp_path)] == ["10", "20", "30", "40"]
+    assert [row["step"] for row in read_memory(tmp_path, most=2)] == ["1", "3", "4"]
+    publish(tmp_path / JOURNAL, tmp_path / OUTPUT)
+    assert not (tmp_path / OUTPUT / "memory.csv").exists()
+
+
+def test_a_prediction_that_was_not_kept_is_none(tmp_path: Path) -> None:
+    assert predicted_bytes(tmp_path) is None
+    (tmp_path / "memory.json").write_text('{"peak_bytes": 7')
+    assert predicted_bytes(tmp_path) is None
+    (tmp_path / "memory.json").write_text('{"peak_bytes": 7}')
+    assert predicted_bytes(tmp_path) == 7

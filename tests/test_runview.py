@@ -25,7 +25,7 @@ def project_at(folder: Path) -> Project:
 
 
 def views(folder: Path, flow_runs: dict | None = None) -> list[RunView]:
-    return collect(project_at(folder), flow_runs, 10)
+    return collect(project_at(folder), lambda run_ids: flow_runs, 10)
 
 
 def record(folder: Path, second: int, **changes: object) -> str:

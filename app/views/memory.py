@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import backend, peaks, survey
+from app import backend, health, peaks, survey, timeline
 from app.comparison import name
 from app.format import percent, several, size
 from app.plans import GB
@@ -23,11 +23,13 @@ HEIGHT = 300
 
 def page() -> None:
     st.title("Memory", anchor=False)
+    health.watch()
     choice = choose()
     views = backend.all_runs()
     wanted = survey.asks(choice, samples_of(views))
     waiting = survey.look(wanted)[1] > 0
     st.fragment(draw, run_every=LOOK_S if waiting else None)(choice, wanted, measured(views), waiting)
+    timeline.show(views)
 
 
 def choose() -> Choice:

@@ -28,12 +28,11 @@ def page() -> None:
     with right:
         st.subheader("Running", anchor=False)
         st.fragment(running, run_every=every)(moving)
+        services()
     st.fragment(latest, run_every=every)()
-    left, right = st.columns([5, 4], gap="medium")
+    left, _ = st.columns([5, 4], gap="medium")
     with left:
         disk.show()
-    with right:
-        services()
 
 
 def running(moving: bool) -> None:
@@ -43,7 +42,7 @@ def running(moving: bool) -> None:
         st.rerun()  # one has begun or the last has ended: another timer
     now = [view for view in views if view.state == "running"]
     waiting = sorted((view for view in views if view.state == "queued"), key=lambda view: view.place or 0)
-    with st.container(border=True, height="stretch"):
+    with st.container(border=True):
         for view in now:
             st.markdown(f"**{plain(view.name)}** :blue-badge[running]")
             share, words = progress(view)
@@ -87,10 +86,10 @@ def services() -> None:
 
 
 def state(entry: Service) -> str:
-    """Whether it answers and where; what has no address says it in its own words."""
+    """Whether it answers and where; what answers nobody says in its own words what it does."""
     colour = "green" if entry.up else "red"
     said = "answers" if entry.up else "does not answer"
-    if not entry.url:
+    if not entry.url or entry.name == "Worker":
         return f":{colour}[{plain(entry.detail)}]"
     return f":{colour}[{said}] at {plain(entry.url.removesuffix('/api'))}"
 

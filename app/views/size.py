@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import backend, charts
+from app import backend, charts, health
 from app.format import MISSING, apart, count, percent, several, size
 from model.presets import preset
 from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Row, Size
@@ -18,6 +18,7 @@ SEEN = 0.01  # share below which a bar is a hair
 
 def page() -> None:
     st.title("Size", anchor=False)
+    health.watch()
     name = st.segmented_control(
         "Preset",
         PRESETS,

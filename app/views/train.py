@@ -49,7 +49,8 @@ def form(params: Params, closed: bool) -> None:
         values, dataset = inputs(known)
         wanted = changes(values, known)
         chosen, problem = applied(params, wanted)
-        start_row(wanted, dataset, problem, closed)
+        with start_row(wanted, dataset, problem, closed):
+            facts.brief(chosen, dataset)
     with right, st.container(border=True):
         facts.show(chosen, dataset)
     if orders.sending():
@@ -122,12 +123,14 @@ def folded(known: Mapping[str, Setting], sections: Mapping[str, str]) -> dict[st
     return values
 
 
-def start_row(wanted: dict[str, dict[str, Any]], dataset: str | None, problem: str, closed: bool) -> None:
+def start_row(wanted: dict[str, dict[str, Any]], dataset: str | None, problem: str, closed: bool) -> Any:
+    """The button, and the place beside it."""
     key = orders.next_key([wanted, dataset])
     if problem or orders.refused():
         st.error(plain(problem or orders.refused()))
     reason = "Prefect does not answer." if closed else "There is no dataset." if dataset is None else problem
-    st.button(
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.button(
         "Starting…" if orders.sending() else "Start training",
         type="primary",
         width=180,
@@ -137,6 +140,7 @@ def start_row(wanted: dict[str, dict[str, Any]], dataset: str | None, problem: s
         on_click=orders.press,
         args=(key,),
     )
+    return row.container()
 
 
 page()
