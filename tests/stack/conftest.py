@@ -22,6 +22,7 @@ def missing() -> str | None:
     return None
 
 
+BUILD_S = 1500  # two minutes where nothing else runs
 ORDER = (
     "test_start",
     "test_hardening",
