@@ -22,6 +22,7 @@ def missing() -> str | None:
     return None
 
 
+BUILD_S = 1500  # two minutes where nothing else runs
 ORDER = (
     "test_start",
     "test_hardening",
@@ -38,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = missing() if ours else None
     for item in ours:
         item.add_marker(pytest.mark.stack)
-        item.add_marker(pytest.mark.timeout(900))
+        item.add_marker(pytest.mark.timeout(1800))
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
 
@@ -52,18 +53,19 @@ def engine() -> Iterator[docker.DockerClient]:
 
 @pytest.fixture(scope="session")
 def prepared(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A fresh clone with its secrets, not started."""
+    """A fresh clone with its secrets and its images, not started; an image of an older checkout is built anew."""
     root = clone(tmp_path_factory.mktemp("stack") / "pivotline")
     found = Stack(engine, root, f"pivotline-test-{token_hex(3)}")
     found.make_secrets()
+    found.compose("build", timeout_s=BUILD_S)
     yield found
     found.remove()
 
 
 @pytest.fixture(scope="session")
 def stack(prepared: Stack) -> Stack:
-    """The stack, started once from nothing and healthy; an image of an older checkout is built anew."""
-    prepared.up("--build")
+    """The stack, started once from nothing and healthy."""
+    prepared.up()
     return prepared
 
 
