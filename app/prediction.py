@@ -65,8 +65,12 @@ def brief(ask: Ask | None, device: Device) -> str:
     total = memory_of(device)
     judged = word(planned, total)
     better = PLANNER.judge(planned, total) if judged == TOO_LARGE else None
-    said = f":{BADGE[judged]}-badge[{judged}] {size(planned.predicted_bytes)} {room(device)}"
+    said = f":{BADGE[judged]}-badge[{judged}] {size(planned.predicted_bytes)} of {size(total)} on {short_name(device)}"
     return f"{said}. {remedy(better)}" if better else said
+
+
+def short_name(device: Device) -> str:
+    return plain(device.name) if device.kind == "cuda" else device.kind
 
 
 def room(device: Device) -> str:

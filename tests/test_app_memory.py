@@ -17,6 +17,7 @@ from app.plans import GB, Ask
 from app.survey import Choice
 from flows.runview import RunView
 from model.kinds import preset
+from model.verdict import needed
 
 CHOICE = Choice(kind="transformer", preset="base", seq_len=200, precision="fp32", checkpointing=True, batch=5)
 
@@ -203,3 +204,30 @@ def test_hostile_text_is_text(planner: Planner, monkeypatch: pytest.MonkeyPatch,
     page = opened(monkeypatch, [view], run=text, kind=text, batch=text)
     words = said(page) + "".join(entry.value for entry in (*page.markdown, *page.subheader))
     assert not re.search(r"(?<!\\)(<img|<script|\*loud|\[a\]|\]\(|:red\[x|\$x|`code)", words)
+
+
+def test_parts_are_told_of_every_number_format_with_and_without_checkpointing() -> None:
+    assert set(survey.asks(CHOICE, None)["part"]) == {
+        (digits, on) for digits in ("fp32", "bf16") for on in (True, False)
+    }
+
+
+def test_curves_stand_against_cards_with_what_cuda_itself_takes(
+    planner: Planner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+    real = peaks.over
+    monkeypatch.setattr(peaks, "over", lambda lines, axis, **x: (drawn.append(lines), real(lines, axis, **x))[1])
+    opened(monkeypatch, [])
+    assert {y for lines in drawn for points in lines.values() for _, y in points} == {needed(plan_of()) / GB}
+
+
+def test_the_largest_error_of_all_runs_is_told(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def off(number: int, share: float) -> RunView:
+        view = done_view(number)
+        memory = {"predicted_bytes": int(1e8 * (1 + share)), "measured_bytes": int(1e8), "error": share}
+        result = view.result or {}
+        return replace(view, result=result | {"train": result["train"] | {"memory": memory}})
+
+    page = opened(monkeypatch, [off(1, 0.01), off(2, -0.07), off(3, 0.02)])
+    assert "The largest error is 7.0 %." in said(page)

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import streamlit as st
 from checkout import ROOT
 from hostile import TEXTS
 from run_views import done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, champion, registered, scores
+from app import backend, champion, newest, registered, scores
 from flows.control import Disk, VersionView
 from flows.errors import ServiceDownError
 from flows.runview import Progress
@@ -170,3 +171,23 @@ def test_hostile_text_is_text(shown: Callable[..., AppTest], text: str) -> None:
     views = [run_view(2, "queued", place=1, reason=text), run_view(1, "running", dataset_version=text)]
     words = said(shown([version(1, "champion", preset=text, dataset_version=text)], views))
     assert not re.search(r"(?<!\\)(<img|<script|\*loud|\[a\]|\]\(|:red\[x|\$x|`code)", words)
+
+
+def test_the_next_in_the_queue_is_the_one_in_the_first_place_and_progress_is_its_share(
+    shown: Callable[..., AppTest],
+) -> None:
+    done = Progress(epoch=2, epochs=8, step=50, steps=200, eta_s=61.0)
+    first, second = (run_view(number, "queued", place=number, dataset_version=f"{number}" * 9) for number in (1, 2))
+    running = run_view(3, "running", progress=done, stages=(("train", "running", ""),))
+    page = shown([], [second, first, running])
+    assert "Queue: 2 runs. Next: base on 1111111." in said(page)
+    assert page.get("progress")[0].proto.value == 25  # type: ignore[union-attr]
+
+
+def test_a_click_on_a_run_opens_that_run(shown: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    monkeypatch.setattr(newest, "pick", lambda views: views[1].run_id)
+    monkeypatch.setattr(st, "switch_page", lambda page, query_params=None: opened.append((page, query_params)))
+    views = [done_view(2), done_view(1)]
+    shown([], views)
+    assert opened == [("views/train.py", {"run": views[1].run_id})]

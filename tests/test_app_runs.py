@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from checkout import ROOT
 from hostile import TEXTS
 from run_views import VERSION, done_view, run_view, service
@@ -236,3 +237,31 @@ def test_a_hostile_name_is_text_in_every_place(server: Server, text: str) -> Non
     assert catalogue.dataset(server.views[0]) == f"{VERSION[:7]} · {text}"
     assert page.dataframe[0].value["Dataset"][0] == f"{VERSION[:7]} · {text}"
     assert text not in said(page)
+
+
+def test_runs_that_a_filter_hides_stay_compared(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tick_the_first(views: Any, selected: Any, on_select: Any) -> None:
+        st.session_state["table"] = {"selection": {"rows": [0]}}
+        on_select("table", [view.run_id for view in views])
+
+    monkeypatch.setattr(catalogue, "table", tick_the_first)
+    hidden, ticked = server.views[2].run_id, server.views[3].run_id
+    page = opened(compare=hidden, state="failed")
+    assert page.query_params[address.COMPARE] == f"{hidden},{ticked}"
+
+
+def test_measured_and_predicted_peaks_are_no_mix() -> None:
+    columns = catalogue.columns([done_view(1)])
+    assert columns["Peak, MiB"] == [pytest.approx(112_501_168 / 2**20)]
+    assert columns["Predicted, MiB"] == [pytest.approx(112_000_000 / 2**20)]
+
+
+@pytest.mark.parametrize(("curve", "log"), [("loss", True), ("balanced accuracy", False)])
+def test_only_a_loss_is_drawn_on_a_log_scale(
+    server: Server, monkeypatch: pytest.MonkeyPatch, curve: str, log: bool
+) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(comparison, "confusions", lambda views: None)
+    monkeypatch.setattr(st, "echarts_chart", lambda option, **_: drawn.append(option))
+    opened(compare=server.views[2].run_id, log="true", curve=curve)
+    assert [option["yAxis"]["type"] for option in drawn] == ["log" if log else "value"]
