@@ -43,6 +43,7 @@ def lags_s(browser: Browser, address: str, state: Path, epochs: int) -> list[flo
 def training(state: Path, epochs: int) -> "subprocess.Popen[bytes]":
     """A real one on the sample dataset, of settings that no run cache knows."""
     values = {
+        "model.kind": "cnn",
         "model.preset": "lite",
         "train.epochs": epochs,
         "train.patience_epochs": epochs,
