@@ -83,9 +83,9 @@ def claims(found: dict[str, Any]) -> list[Claim]:
         Claim(what=f"image {name}, beyond its base", value=entry["own_bytes"] / 1e6, unit="MB", goal="")
         for name, entry in found["images"].items()
     ]
-    goals = {"cold start": "<= 30"}
+    goals, load = {"cold start": "<= 30"}, f"load average {found['load']:.1f}"
     waits = [
-        Claim(what=f"stack: {name}", value=value, unit="s", goal=goals.get(name, ""))
+        Claim(what=f"stack: {name}", value=value, unit="s", goal=goals.get(name, ""), note=load)
         for name, value in found["seconds"].items()
     ]
     idle = sum(found["idle_bytes"].values()) / 1e6
