@@ -30,6 +30,14 @@ def require() -> None:
         by_password(password)
 
 
+def is_in() -> bool:
+    """Whether `require` would return: the menu is for those who may use it."""
+    if provider_configured():
+        return bool(st.user.is_logged_in) and invited(st.user.to_dict(), os.environ.get("APP_USERS", ""))
+    password = os.environ.get("APP_PASSWORD")
+    return not password or "logged_in" in st.session_state or valid(cookie(), password, time.time())
+
+
 def provider_configured() -> bool:
     try:
         return "auth" in st.secrets

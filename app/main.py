@@ -10,7 +10,6 @@ LOGO = str(Path(__file__).with_name("logo.svg"))
 
 st.set_page_config(page_title="Pivotline", page_icon=LOGO, layout="wide")
 st.logo(LOGO, size="small")
-login.require()
 page = st.navigation(
     [
         st.Page("views/overview.py", title="Overview", url_path="overview", default=True),
@@ -22,6 +21,7 @@ page = st.navigation(
         st.Page("views/registry.py", title="Registry", url_path="registry"),
         st.Page("views/predict.py", title="Predict", url_path="predict"),
     ],
-    position="top",
+    position="top" if login.is_in() else "hidden",
 )
+login.require()  # after the navigation, which keeps the address: who came for /train is on Train after the login
 page.run()

@@ -1,6 +1,7 @@
 """All benches, one after another: `python -m bench` writes `bench/results.json` and the table in the README.
 
-A bench that fails ends the command with its name; the others' results are written all the same.
+A bench that fails ends the command with its name; the others' results are written all the same. Three take longer than
+a quarter of an hour in all, or need a Docker engine: they are run by themselves, and their last results are kept.
 """
 
 import json
@@ -14,13 +15,16 @@ from bench.claims import machine
 FOLDER = Path(__file__).parent
 README = FOLDER.parent / "README.md"
 BENCHES = ("train_step", "memory", "batch_size", "checkpoint", "predict", "gpu")
+BY_THEMSELVES = ("crash", "page", "stack")
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
 def main() -> None:
     failed = [name for name in BENCHES if not ran(name)]
     found = {
-        name: json.loads(path.read_text("utf-8")) for name in BENCHES if (path := FOLDER / f"{name}.json").exists()
+        name: json.loads(path.read_text("utf-8"))
+        for name in (*BENCHES, *BY_THEMSELVES)
+        if (path := FOLDER / f"{name}.json").exists()
     }
     results = {"machine": machine(), "benches": {name: entry["claims"] for name, entry in found.items()}}
     (FOLDER / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.claims import Claim, finish
 from bench.forked import CONTEXT, Stage
 from flows import doctor, runfile, sync, tracking
 from flows.checks.finding import BROKEN
@@ -195,8 +196,19 @@ def table(tally: Tally) -> list[str]:
 def load(path: Path) -> Tally:
     if not path.exists():
         return Tally()
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = json.loads(path.read_text(encoding="utf-8"))["details"]
     return Tally(**found | {"kills": Counter(found["kills"])})
+
+
+def claims(tally: Tally) -> list[Claim]:
+    """Whether every run ended as the undisturbed one, and whether the doctor ever found a promise broken."""
+    share = tally.equal / tally.lives if tally.lives else None
+    what = f"runs with the bits of the undisturbed one, {tally.killed} kills over {tally.lives} runs"
+    asked = f"promises the doctor found broken, asked {tally.examined} times"
+    return [
+        Claim(what=what, value=share, unit="of all", goal=">= 1"),
+        Claim(what=asked, value=len(tally.wrong) if tally.examined else None, unit="", goal="<= 0"),
+    ]
 
 
 def main() -> None:
@@ -207,8 +219,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench/crash.json"))
     given = parser.parse_args()
     tally = crash(given.kills, given.seconds, given.seed, load(given.out))
-    given.out.write_text(json.dumps(vars(tally), indent=1) + "\n", encoding="utf-8")
     print("\n".join(table(tally)))
+    finish(given.out, claims(tally), vars(tally))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,14 @@ def test_without_a_password_there_is_no_door(monkeypatch: pytest.MonkeyPatch) ->
     assert inside(opened())
 
 
+def test_the_menu_is_for_those_who_are_in(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not login.is_in()
+    monkeypatch.setattr(login, "cookie", lambda: login.token(password, time.time() + 60))
+    assert login.is_in()
+    monkeypatch.delenv("APP_PASSWORD")
+    assert login.is_in()
+
+
 def test_the_password_opens_and_keeps_it_open(password: str) -> None:
     page = opened()
     assert not inside(page)

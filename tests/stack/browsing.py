@@ -35,10 +35,11 @@ def give(page: Page, password: str) -> None:
 
 
 def log_in(page: Page, stack: Stack) -> None:
-    """With the right password; the browser remembers it, so the view that is opened anew asks for none."""
+    """With the right password to the view that was asked for; the browser remembers it, so a reload asks for none."""
     give(page, stack.settings["APP_PASSWORD"])
+    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible()
     wait_for("the cookie", 120, lambda: any(entry["name"] == "pivotline_login" for entry in page.context.cookies()))
-    page.goto(f"{stack.address('page')}/train")
+    page.reload()
     expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible()
 
 
