@@ -100,7 +100,7 @@ def clean(project: Project) -> tuple[dict[str, Any], dict[str, float]]:
         stage = Stage(workspace, name, state=project.state)
         assert stage.wait() == 0, stage.said()
         took_s[name] = time.monotonic() - started
-    finish(project, workspace)
+    conclude(project, workspace)
     return bits(workspace), took_s
 
 
@@ -115,11 +115,11 @@ def live(project: Project, workspace: Path, tally: Tally, took_s: dict[str, floa
             if not done:
                 reap(project, lambda line: None)
                 examine(project, workspace, tally, f"after kill {attempts} of {name}")
-    finish(project, workspace)
+    conclude(project, workspace)
     examine(project, workspace, tally, "at its end")
 
 
-def finish(project: Project, workspace: Path) -> None:
+def conclude(project: Project, workspace: Path) -> None:
     """What `pivotline run` does at its end, and the record in MLflow."""
     weights = sha256(workspace / "artifacts" / "model" / "weights.safetensors")
     result = {"weights_sha256": weights, "registered": None, "recorded": False}

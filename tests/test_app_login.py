@@ -112,6 +112,8 @@ def test_a_provider_lets_in_whom_app_users_names(user: dict[str, object], users:
     assert login.invited(user, users) is invited
 
 
-def test_the_frame_asks_before_it_shows_a_view() -> None:
-    frame = (ROOT / "app" / "main.py").read_text(encoding="utf-8")
-    assert frame.index("login.require()") < frame.index("st.navigation(")
+def test_the_frame_asks_before_it_shows_a_view(password: str) -> None:
+    page = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60).run()
+    assert not page.exception
+    assert [title.value for title in page.title] == ["Pivotline"]
+    assert [entry.label for entry in page.text_input] == ["Password"]
