@@ -27,8 +27,9 @@ HIGHEST = 1700  # a longer page is cut
 
 def addresses(base: str) -> dict[str, str]:
     """A view's name and where it shows most: runs compared, a run with its result."""
-    done = [view.run_id for view in control.runs() if view.state == "done"]
-    asked = {"runs": f"?compare={','.join(done[:3])}", "train": f"?run={done[0]}" if done else ""}
+    done = [view for view in control.runs() if view.state == "done"]
+    alike = [view.run_id for view in done if view.params["model"]["kind"] == done[0].params["model"]["kind"]]
+    asked = {"runs": f"?compare={','.join(alike[:3])}", "train": f"?run={alike[0]}" if alike else ""}
     names = sorted(path.stem for path in (ROOT / "app" / "views").glob("[a-z]*.py"))
     return {name: base if name == "overview" else f"{base.rstrip('/')}/{name}{asked.get(name, '')}" for name in names}
 
