@@ -21,6 +21,13 @@ BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 def main() -> None:
     failed = [name for name in BENCHES if not ran(name)]
+    gather()
+    if failed:
+        sys.exit(f"error: these benches failed: {', '.join(failed)}; the others are in bench/results.json")
+
+
+def gather() -> None:
+    """Writes the last results of all benches, those that run by themselves too, into one file and the README."""
     found = {
         name: json.loads(path.read_text("utf-8"))
         for name in (*BENCHES, *BY_THEMSELVES)
@@ -29,8 +36,6 @@ def main() -> None:
     results = {"machine": machine(), "benches": {name: entry["claims"] for name, entry in found.items()}}
     (FOLDER / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     README.write_text(with_table(README.read_text("utf-8"), table(results)), encoding="utf-8")
-    if failed:
-        sys.exit(f"error: these benches failed: {', '.join(failed)}; the others are in bench/results.json")
 
 
 def ran(name: str) -> bool:
