@@ -9,11 +9,11 @@ import threading
 import time
 from contextlib import suppress
 
-from flows.process import Process, start_of
+from flows.process import Process, same_start, start_of
 
 VARIABLE = "PIVOTLINE_OWNER"  # pid:start of the process that started the stage's process group
 EVERY_S = 0.25
-GRACE_S = 1.0  # for a training to save
+GRACE_S = 8.0  # for a training to finish its update and save
 _gone = threading.Event()
 
 
@@ -44,7 +44,7 @@ def owners() -> list[tuple[int, str]]:
 
 
 def _follow(parent: int, watched: list[tuple[int, str]], grace_s: float) -> None:
-    while os.getppid() == parent and all(start_of(pid) == started for pid, started in watched):
+    while os.getppid() == parent and all(same_start(start_of(pid), started) for pid, started in watched):
         time.sleep(EVERY_S)
     _gone.set()
     for sign in (signal.SIGTERM, signal.SIGKILL):

@@ -41,7 +41,7 @@ class Process:
 
     def lives(self) -> bool:
         """Whether it runs now; only to be asked where `is_here` holds."""
-        return self.boot_id == boot_id() and start_of(self.pid) == self.started
+        return self.boot_id == boot_id() and same_start(start_of(self.pid), self.started)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,7 +49,8 @@ class Process:
 
 def session(leader: Process) -> list[Process]:
     """The living processes of the session that `leader` began, also when it is gone itself."""
-    if leader.boot_id != boot_id() or start_of(leader.pid) not in (None, leader.started):
+    now = start_of(leader.pid)
+    if leader.boot_id != boot_id() or (now and not same_start(now, leader.started)):
         return []  # another process has its number now, so of its session nobody is left
     return [found for pid in psutil.pids() if session_id(pid) == leader.pid and (found := Process.of(pid))]
 
@@ -88,6 +89,11 @@ def start_of(pid: int) -> str | None:
         return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
     except psutil.NoSuchProcess:
         return None
+
+
+def same_start(now: str | None, known: str) -> bool:
+    """Whether a process that is seen now is one that was written down, also by a version that wrote no table."""
+    return now is not None and known in (now, now.partition("@")[0])
 
 
 @lru_cache(maxsize=1)

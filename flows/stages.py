@@ -18,7 +18,7 @@ from flows.project import Project
 
 RESUME_VARIABLE = "PIVOTLINE_RESUME"  # as flows.resumption reads it
 STAGES = ("preprocess", "train", "evaluate")
-GRACE_S = 8.0  # between SIGTERM and SIGKILL of a stage's process group
+GRACE_S = owner.GRACE_S  # between SIGTERM and SIGKILL of a stage's process group, whoever of both ends it
 KILLED = re.compile(r"failed to run: .*exited with (-9|137)\b")  # DVC's words; its own status is 255 then
 CACHED = re.compile(r"(is cached - skipping run|didn't change, skipping)")
 NOISE = re.compile(

@@ -55,19 +55,29 @@ def rebooted() -> Process:
     return replace(Process.this(), boot_id="before")
 
 
+def of_before() -> Process:
+    """As versions wrote it that knew of one process table alone."""
+    mine = Process.this()
+    return replace(mine, started=mine.started.partition("@")[0])
+
+
 def elsewhere() -> Process:
     return replace(Process.this(), host="other", boot_id="other", pid=1)
 
 
 OWNERS = [
     (Process.this, "running", ""),
+    (of_before, "running", ""),
     (dead, "crashed", "ended without a word in train"),
     (rebooted, "crashed", "the machine was started anew while it ran"),
     (elsewhere, "running", ""),
 ]
 
 
-@pytest.mark.parametrize(("owner", "expected", "words"), OWNERS, ids=["alive", "dead", "rebooted", "elsewhere"])
+IDS = ["alive", "alive, of an older version", "dead", "rebooted", "elsewhere"]
+
+
+@pytest.mark.parametrize(("owner", "expected", "words"), OWNERS, ids=IDS)
 def test_who_is_dead(project: Project, owner: Callable[[], Process], expected: str, words: str) -> None:
     workspace, said = record(project), []
     Ledger(project).begin(RUN, 1, owner())
@@ -149,6 +159,17 @@ def test_what_a_dead_run_left_running_is_ended(project: Project) -> None:
     reap(project, print)
     assert left.wait(5) == -9
     assert session(group) == []
+
+
+def test_what_a_dead_run_of_an_older_version_left_running_is_ended(project: Project) -> None:
+    record(project)
+    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    group = Process.of(left.pid)
+    assert group is not None
+    Ledger(project).begin(RUN, 1, replace(dead(), started="1"))
+    Ledger(project).beat(RUN, 1, "train", replace(group, started=group.started.partition("@")[0]))
+    reap(project, print)
+    assert left.wait(5) == -9
 
 
 def test_a_used_number_of_a_group_is_left_alone(project: Project) -> None:
