@@ -144,6 +144,12 @@ def is_here(dataset_version: str) -> bool:
     return any(entry.current and entry.version == dataset_version for entry in datasets())
 
 
+def newer_data(dataset_version: str) -> str | None:
+    """What to say of a run whose dataset is not the one in `data/` any more."""
+    now = next((entry.version for entry in datasets() if entry.current), None)
+    return control.newer_data(dataset_version, now)
+
+
 def count_samples(dataset_version: str, preprocess: PreprocessConfig) -> tuple[int, int]:
     """Samples of `data/`, counted by making them, which takes seconds: the version only names what is counted."""
     split = describe(control.find_project().root / "data", preprocess)["split"]

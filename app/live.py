@@ -67,6 +67,8 @@ def show(view: RunView, views: list[RunView], closed: bool) -> None:
         key="steps",
     )
     notice(view, views)
+    if newer := backend.newer_data(view.dataset_version):
+        st.caption(plain(newer))
     dead.proof(view)
     if view.result:
         outcome.show(view)

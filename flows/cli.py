@@ -111,13 +111,15 @@ def status(
     from dataclasses import asdict
 
     from flows import control
+    from flows.datasets import current
     from flows.reaper import reap
     from flows.summary import run_lines, status_lines
 
     reap(find_project(), output.quiet)
     if run_id:
         view = control.run(run_id)
-        output.show(asdict(view), as_json, lambda: run_lines(view))
+        newer = control.newer_data(view.dataset_version, current(find_project()))
+        output.show(asdict(view) | {"newer_data": newer}, as_json, lambda: run_lines(view, newer))
         return
     services, views = control.services(), control.runs(limit)
     found = {"services": [asdict(entry) for entry in services], "runs": [asdict(entry) for entry in views]}

@@ -11,7 +11,7 @@ from typing import Any
 from flows import attempt, cancellation, health, queue, runfile, runview
 from flows import datasets as versions_of_data
 from flows.curves import JOURNAL, predicted_bytes, read_curves, read_memory
-from flows.datasets import DatasetView
+from flows.datasets import DatasetView, newer_data
 from flows.doctor import Finding, Report, doctor
 from flows.errors import ServiceDownError
 from flows.health import REMEDY, Service
@@ -63,6 +63,7 @@ __all__ = [
     "memory",
     "model_folder",
     "new_key",
+    "newer_data",
     "predict",
     "promote",
     "prune",

@@ -1,6 +1,8 @@
 """The dataset versions that a run can use: what `data/` holds now, and what earlier runs were trained on."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from dataset.versions import tracked_version, version
@@ -20,9 +22,8 @@ class DatasetView:
 def datasets(project: Project) -> list[DatasetView]:
     """The version in `data/` first, then those that earlier runs used, newest first."""
     found: dict[str, DatasetView] = {}
-    if (project.root / "data").is_dir():
-        current = version(project.root / "data")
-        found[current] = DatasetView(version=current, current=True)
+    if now := current(project):
+        found[now] = DatasetView(version=now, current=True)
     for pointer in sorted(project.runs.glob("*/data.dvc"), reverse=True):
         name = tracked_version(pointer)
         record = readable(pointer.parent) or {}
@@ -30,3 +31,22 @@ def datasets(project: Project) -> list[DatasetView]:
         if name not in found or (facts and not found[name].facts):
             found[name] = DatasetView(version=name, current=bool(name in found and found[name].current), facts=facts)
     return list(found.values())
+
+
+def current(project: Project) -> str | None:
+    """The version of `data/`, None where there is no data; read again only when one of its files is another."""
+    folder = project.root / "data"
+    found = [(path, path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return _version(folder, tuple((path, stat.st_ino, stat.st_mtime_ns, stat.st_size) for path, stat in found))
+
+
+@lru_cache(maxsize=4)
+def _version(folder: Path, marks: tuple[object, ...]) -> str | None:
+    return version(folder) if marks else None
+
+
+def newer_data(dataset_version: str, now: str | None) -> str | None:
+    """What to say of a run where `data/` holds another version now; None where it does not."""
+    if now is None or now == dataset_version:
+        return None
+    return f"newer data exists: data/ holds dataset version {now[:7]} now, and this run keeps to {dataset_version[:7]}"

@@ -1,5 +1,7 @@
 """Places in the queue: who is next, and why a run waits."""
 
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from flows.project import Project
@@ -8,9 +10,17 @@ from flows.workers import worker_service
 NO_PREFECT, NO_WORKER = "Prefect does not answer", "no worker answers"
 
 
-def in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Waiting runs in the order in which they, or their newest attempts, were asked for."""
-    return sorted(records, key=lambda record: (record.get("asked_at") or record["created_at"], record["run_id"]))
+def in_order(records: Iterable[dict[str, Any]], due: Mapping[str, datetime]) -> list[dict[str, Any]]:
+    """Waiting runs in the order in which Prefect starts them, by when each is `due` there.
+
+    Those that it does not have come last, in the order in which they, or their newest attempts, were asked for.
+    """
+
+    def place(record: dict[str, Any]) -> tuple[bool, datetime, str]:
+        asked = datetime.fromisoformat(record.get("asked_at") or record["created_at"])
+        return record["run_id"] not in due, due.get(record["run_id"], asked), record["run_id"]
+
+    return sorted(records, key=place)
 
 
 def nobody_starts(project: Project, prefect_answers: bool) -> str | None:

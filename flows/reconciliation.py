@@ -6,6 +6,7 @@ from typing import Any
 from flows import queue, runfile
 from flows.ledger import Attempt, Ledger
 from flows.life import is_held
+from flows.places import in_order
 from flows.project import Project
 from flows.reaper import records
 from flows.runview import STATES
@@ -23,8 +24,8 @@ def reconcile(project: Project, say: Say, silence: Silence) -> None:
         if runfile.RUN_ID.fullmatch(flow_run.name):
             correct(project, flow_run, say, silence)
     known = {flow_run.name for flow_run in believed}
-    for record in records(project):
-        if record["state"] == "queued" and record.get("door") == "queue" and record["run_id"] not in known:
+    for record in in_order(records(project, ("queued",)), {}):
+        if record.get("door") == "queue" and record["run_id"] not in known:
             requeue(project, record, say)
     for attempt in Ledger(project).untold():
         if "prefect" in attempt.untold:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,6 +37,8 @@ class FlowRunLike(Protocol):
     id: Any
     name: str
     state: Any
+    next_scheduled_start_time: Any
+    expected_start_time: Any
 
 
 Asking = Callable[[Collection[str]], Mapping[str, FlowRunLike] | None]  # what Prefect knows of some runs
@@ -82,7 +85,7 @@ class RunView:
 
 
 def collect(project: Project, ask: Asking, limit: int) -> list[RunView]:
-    """The newest `limit` runs, newest first; places follow the order in which runs were asked for.
+    """The newest `limit` runs, newest first, with their places in the queue.
 
     Prefect is asked only of the runs that have not ended: the others say themselves what became of them.
     """
@@ -92,13 +95,22 @@ def collect(project: Project, ask: Asking, limit: int) -> list[RunView]:
     answer = ask([path.name for path, record in records if record["state"] not in runfile.ENDED])
     flow_runs = answer or {}
     states = {path.name: state_of(project, record, flow_runs.get(path.name), attempts) for path, record in records}
-    waiting = in_order([record for path, record in records if states[path.name][0] == "queued"])
+    waiting = in_order((record for path, record in records if states[path.name][0] == "queued"), due(flow_runs))
     running = [name for name, (state, _) in states.items() if state == "running"]
     queue = places(waiting, running, nobody_starts(project, answer is not None) if waiting else None)
     return [
         view(path, record, *states[path.name], queue.get(path.name), flow_runs.get(path.name))
         for path, record in records
     ]
+
+
+def due(flow_runs: Mapping[str, FlowRunLike]) -> dict[str, datetime]:
+    """When each flow run that waits is to start: two orders of one moment reach Prefect in either order."""
+    return {
+        name: entry.next_scheduled_start_time or entry.expected_start_time
+        for name, entry in flow_runs.items()
+        if entry.state and STATES[entry.state.type.value] == "queued"
+    }
 
 
 def running_attempts(project: Project) -> dict[str, Attempt] | None:

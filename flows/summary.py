@@ -179,9 +179,11 @@ def score_of(view: "RunView") -> str:
     return percent(view.result["evaluation"]["balanced_accuracy"]) if view.result else "—"
 
 
-def run_lines(view: "RunView") -> list[str]:
+def run_lines(view: "RunView", newer_data: str | None = None) -> list[str]:
     lines = [f"{view.run_id}  {view.name}  {state_word(view)}" + (f": {view.message}" if view.message else "")]
     lines += table([(f"  {name}", state, detail) for name, state, detail in view.stages])
     if view.progress:
         lines.append(f"  epoch {view.progress.epoch} of {view.progress.epochs}, update {view.progress.step}")
+    if newer_data:
+        lines.append(f"  {newer_data}")
     return lines + (describe(view.run_id, view.result) if view.result else [])

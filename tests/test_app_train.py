@@ -408,3 +408,10 @@ def test_the_form_is_there_before_samples_are_counted_and_memory_is_planned(serv
     server.planner.count = lambda version, preprocess: (180, 35)  # type: ignore[assignment, method-assign]
     page.run()
     assert "36 an epoch" in str(page.table[0].value.to_dict())
+
+
+def test_a_run_of_other_data_than_now_says_that_there_is_newer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.views = [run_view(1, "running")]
+    assert "newer data" not in said(opened())
+    monkeypatch.setattr(backend, "datasets", lambda: [dataset("f" * 32 + ".dir", samples=255)])
+    assert "data/ holds dataset version fffffff now, and this run keeps to 0123456" in said(opened())

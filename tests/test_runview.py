@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -38,8 +39,10 @@ def record(folder: Path, second: int, **changes: object) -> str:
     return run_id
 
 
-def flow_run(name: str, kind: str) -> SimpleNamespace:
-    return SimpleNamespace(id="f", name=name, state=SimpleNamespace(type=SimpleNamespace(value=kind), message="word"))
+def flow_run(name: str, kind: str, due_s: int = 0) -> SimpleNamespace:
+    due = datetime.fromtimestamp(1_800_000_000 + due_s, UTC)
+    kept = SimpleNamespace(type=SimpleNamespace(value=kind), message="word")
+    return SimpleNamespace(id="f", name=name, state=kept, next_scheduled_start_time=None, expected_start_time=due)
 
 
 def dead() -> Process:
@@ -60,6 +63,13 @@ def test_the_queue_has_places_in_order_of_asking(tmp_path: Path) -> None:
     assert [view.run_id for view in found] == ids[::-1]
     assert [view.place for view in found] == [3, 2, 1]
     assert [view.reason for view in found] == [f"waits for run {ids[1]}", f"waits for run {ids[0]}", None]
+
+
+def test_the_places_are_those_of_prefect_which_may_have_got_two_orders_the_other_way_round(tmp_path: Path) -> None:
+    first, second, third = (record(tmp_path, number) for number in (1, 2, 3))
+    flow_runs = {first: flow_run(first, "SCHEDULED", 9), second: flow_run(second, "PENDING", 8)}
+    found = views(tmp_path, flow_runs)
+    assert [(view.run_id, view.place) for view in found] == [(third, 3), (second, 1), (first, 2)]
 
 
 @pytest.mark.parametrize("hangs", [False, True], ids=["gone", "hanging"])

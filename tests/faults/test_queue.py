@@ -1,15 +1,18 @@
 """The queue under trial, with a real Prefect server and worker: one run an order, one at a time, and none lost."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from prefect.states import Pending
-from scripted import living, make, record, wait_for
-from serving import serving, state, worker
+from scripted import Command, living, make, record, wait_for
+from serving import NAMES, serving, state, worker
 
 from flows import control, queue, reconciliation, workspace
 from flows.project import Project
@@ -68,6 +71,41 @@ def test_one_run_an_order_none_lost_when_the_worker_is_killed(project: Project) 
         second.wait(30)
 
 
+def due(found: dict[str, Any]) -> datetime:
+    """When Prefect took an order."""
+    flow_run = queue.find(found["flow_run_id"])
+    assert flow_run is not None
+    assert flow_run.expected_start_time is not None
+    return flow_run.expected_start_time
+
+
+def test_two_different_orders_at_once_run_one_after_the_other(project: Project) -> None:
+    """Two processes ask at the same moment: a folder each, and the places tell the order in which they run."""
+    serves = worker(project, "train:gate")
+    told = {name: os.environ[name] for name in NAMES}
+    try:
+        doors = [Command(project, "trigger", "--set", f"train.seed={seed}", "--json", **told) for seed in (71, 72)]
+        assert [door.wait() for door in doors] == [0, 0], [door.said() for door in doors]
+        asked = {json.loads(door.said().splitlines()[-1])["run_id"] for door in doors}
+        wait_for(lambda: any((project.workspace(name) / "arrived").exists() for name in asked))
+        views = sorted((control.run(name) for name in asked), key=lambda view: view.state, reverse=True)
+        first, second = views
+        assert (first.state, second.state) == ("running", "queued")
+        assert (second.place, second.reason) == (1, f"waits for run {first.run_id}")
+        assert {view.params["train"]["seed"] for view in views} == {71, 72}
+        folders = [project.workspace(view.run_id) for view in views]
+        assert not (folders[1] / "arrived").exists()
+        for folder in folders:
+            (folder / "go").touch()
+        wait_for(lambda: all(state(name) == "done" for name in asked))
+        one, two = (record(folder) for folder in folders)
+        assert one["ended_at"] <= two["started_at"]
+        assert due(one) <= due(two)
+    finally:
+        os.kill(serves.pid, signal.SIGTERM)
+        serves.wait(30)
+
+
 def test_a_run_that_a_dead_worker_took_goes_back_into_the_queue(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,3 +126,16 @@ def test_a_run_that_a_dead_worker_took_goes_back_into_the_queue(
     assert found is not None
     assert found.state is not None
     assert found.state.type.value == "CANCELLED"
+
+
+def test_orders_that_prefect_does_not_have_are_queued_in_the_order_of_asking(project: Project) -> None:
+    """As after its database was lost."""
+    keys = [control.new_key() for _ in range(3)]
+    for seed, key in enumerate(keys, 80):
+        workspace.create(project, key, {"train": {"seed": seed}}, door="queue")
+    reconciliation.reconcile(project, print, Silence())
+    assert [control.run(key).place for key in keys] == [1, 2, 3]
+    taken = [due(record(project.workspace(key))) for key in keys]
+    assert taken == sorted(taken)
+    for key in keys:
+        control.cancel(key)
