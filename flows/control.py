@@ -129,9 +129,14 @@ def retry(run_id: str) -> Accepted:
 
 
 def accepted(project: Project, run_id: str) -> Accepted:
-    """The frozen run in Prefect's queue. Should Prefect not answer now, the worker queues it once it does."""
+    """The frozen run in Prefect's queue. Should Prefect not take it now, the worker queues it once it does."""
     workspace = project.workspace(run_id)
-    flow_run_id = queue.submit(run_id, (runfile.read(workspace) or {}).get("attempt", 1))
+    try:
+        flow_run_id = queue.submit(run_id, (runfile.read(workspace) or {}).get("attempt", 1))
+    except ServiceDownError as error:
+        raise ServiceDownError(
+            f"{error}; run {run_id} is kept, and the worker queues it once Prefect takes it"
+        ) from None
     runfile.update(workspace, flow_run_id=flow_run_id)
     return Accepted(run_id=run_id, flow_run_id=flow_run_id, place=run(run_id).place or 1)
 

@@ -47,9 +47,15 @@ def prefect(wait_s: float = ANSWER_S) -> Iterator[SyncPrefectClient]:
         ) as client:
             yield client
     except httpx.HTTPStatusError as error:
-        raise ServiceDownError(f"Prefect at {url} answers with status {error.response.status_code}") from error
+        raise ServiceDownError(f"Prefect at {url} {fault(error.response.status_code)}") from error
     except httpx.TransportError as error:
         raise ServiceDownError(f"Prefect does not answer at {url} ({type(error).__name__}); {REMEDY}") from error
+
+
+def fault(status: int) -> str:
+    """What an answer that is no answer says of Prefect; 500 is what comes of a database that cannot be written."""
+    why = ": its database cannot be used, its disk may be full; its own log tells" if status >= 500 else ""
+    return f"answers with status {status}{why}"
 
 
 def settings(url: str, wait_s: float) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Makers of projects with the real stages and a tiny network, which wait at a point: in the warm-up, at an update, in a
-save, while evaluating or registering. `shut` names the point, the file `go` in the workspace lets a run pass.
+save, while evaluating or registering.
+
+`shut` names the point, and the file `go` in the workspace lets a run pass; where the state folder has a file `hog`, it
+takes all memory then.
 """
 
 import shutil
@@ -28,6 +31,9 @@ def gate(point, run_id=None):
         Path(folder, "arrived").touch()
         while not Path(folder, "go").exists():
             time.sleep(0.02)
+        taken = []
+        while (state / "hog").exists():
+            taken.append(b"x" * 2**24)
 '''
 # What is put before the last lines of a module: a function that waits before it does what it did.
 BEFORE = """

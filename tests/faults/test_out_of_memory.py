@@ -7,11 +7,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import gated
 import pytest
 from scripted import Command, arrived, living, make, pivotline, record, state_json, wait_for
+from stage import history
 
 from flows.memory_kills import MACHINE, memory_kills
 from flows.project import Project
+from model.checkpoint import list_complete, list_faults
 
 pytestmark = pytest.mark.slow
 LIMIT_BYTES = 1_500_000_000  # twice of what a run takes beside its stage
@@ -44,7 +47,7 @@ def small() -> Iterator[Path]:
     pytest.skip("no memory group can be made here")
 
 
-def start(project: Project, group: Path, seed: int, trial: str) -> Command:
+def start(project: Project, group: Path, seed: int, trial: str = "") -> Command:
     enter = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
     return Command(project, "run", "--set", f"train.seed={seed}", before=enter, TRIAL=trial)
 
@@ -80,3 +83,26 @@ def test_the_process_of_a_run_that_is_killed_beside_its_stage(project: Project, 
     assert found["state"] == "crashed"
     assert "ended without a word in train, probably out of memory: lower train.batch_size" in found["message"]
     assert "resume" in found["message"]
+
+
+def test_a_training_that_ran_out_of_memory_goes_on_to_its_bits(
+    tmp_path_factory: pytest.TempPathFactory, small: Path
+) -> None:
+    """Its checkpoints are whole, and once there is memory again a resume comes to what an undisturbed run came to."""
+    project = gated.make(tmp_path_factory.mktemp("bits"))
+    assert pivotline(project, "run", "--set", "train.seed=63")[0] == 0
+    whole = max(project.runs.glob("*-*-*"))
+    gated.shut(project, "update-5")
+    (project.state / "hog").touch()
+    process = start(project, small, 63)
+    workspace = arrived(project, process)
+    (workspace / "go").touch()
+    assert process.wait() == 3, process.said()
+    assert "train was killed: out of memory" in record(workspace)["message"]
+    assert list_faults(workspace / "checkpoints") == []
+    assert [entry.step for entry in list_complete(workspace / "checkpoints")] == [2, 4]
+    (project.state / "hog").unlink()
+    code, said = pivotline(project, "resume", workspace.name)
+    assert code == 0, said
+    assert "going on from the checkpoint of update 4; 1 update is repeated" in said
+    assert history(workspace) == history(whole)
