@@ -41,11 +41,18 @@ class Keeper:
     """Heartbeats of one attempt. A ledger that cannot be written is said once, and the run goes on."""
 
     def __init__(
-        self, project: Project, workspace: Path, attempt: int, say: Callable[[str], None], recorder: Any
+        self,
+        project: Project,
+        workspace: Path,
+        attempt: int,
+        say: Callable[[str], None],
+        recorder: Any,
+        flow_run_id: str | None = None,
     ) -> None:
         self.project, self.ledger, self.workspace, self.attempt = project, Ledger(project), workspace, attempt
         self.say = say
         self.recorder = recorder
+        self.untold = ("prefect",) if flow_run_id else ()  # its own word may not reach Prefect, or a crash may instead
         self.stage: str | None = None
         self.group: Process | None = None
         self.reason = "its process ended without a word"
@@ -61,7 +68,7 @@ class Keeper:
     def __exit__(self, *error: Any) -> None:
         self._stop.set()
         self._thread.join()
-        self._try(lambda: self.ledger.end(self.workspace.name, self.attempt, self.reason))
+        self._try(lambda: self.ledger.end(self.workspace.name, self.attempt, self.reason, self.untold))
 
     def enters(self, stage: str) -> None:
         """The run has come to this stage."""

@@ -33,9 +33,10 @@ def reconcile(project: Project, say: Say, silence: Silence) -> None:
 
 
 def settle(project: Project, attempt: Attempt, say: Say, silence: Silence) -> None:
-    """Makes Prefect say how a run ended that it could not be told of; what its own worker says meanwhile comes first.
+    """Makes Prefect say how a run ended; what the run's own process and its worker say meanwhile comes first.
 
-    A worker whose flow run was killed reports a crash, also of one that was cancelled.
+    A worker whose flow run was killed reports a crash, also of one that was cancelled, and of one that was done where
+    Prefect did not take that.
     """
     record = runfile.read(project.workspace(attempt.run_id)) or {}
     flow_run_id, state = record.get("flow_run_id"), str(record.get("state"))

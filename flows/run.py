@@ -48,7 +48,7 @@ def execute(project: Project, workspace: Path, step: Step, say: Say, **facts: An
     with holding(project, workspace.name):
         record = begin(project, workspace, facts)
         recorder = Recorder(project, workspace, record, say)
-        with Keeper(project, workspace, record["attempt"], say, recorder) as keeper:
+        with Keeper(project, workspace, record["attempt"], say, recorder, record.get("flow_run_id")) as keeper:
             recorder.start()
             try:
                 result = steps(project, workspace, step, record, recorder, keeper)

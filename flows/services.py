@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,9 +26,9 @@ Running = tuple[Server, subprocess.Popen[bytes]]
 
 
 def up(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
-    """Starts the stack, says where the page is and waits; ends everything on SIGINT or SIGTERM or when a server dies.
+    """Starts the stack, says where the page is and waits; ends everything on SIGINT or SIGTERM.
 
-    A worker that dies is started again.
+    A server that dies is started again, and a run goes on meanwhile; one that does not stay up ends the stack.
 
     Raises ServiceDownError naming the server that did not come up, ValueError for a port that is taken.
     """
@@ -104,12 +105,12 @@ def answers(url: str) -> bool:
 
 
 def watch(project: Project, ports: Ports, running: list[Running], say: Callable[[str], None]) -> None:
-    """Looks after the servers; a worker that ends is started again. Raises ServiceDownError when another one ends."""
-    ends = Revival()
+    """Looks after the servers; one that ends is started again. Raises ServiceDownError when one does so too often."""
+    ends: dict[str, Revival] = defaultdict(Revival)
     while True:
         for place, (server, process) in enumerate(running):
             if process.poll() is not None:
-                running[place] = (server, revived(project, ports, server, process, ends, say))
+                running[place] = (server, revived(project, ports, server, process, ends[server.name], say))
         time.sleep(0.5)
 
 
@@ -121,12 +122,18 @@ def revived(
     ends: Revival,
     say: Callable[[str], None],
 ) -> subprocess.Popen[bytes]:
-    """The server's next process. What a dead worker left behind ends by itself, and writes down why (flows.owner)."""
+    """The server's next process; what the last one left behind would keep its port.
+
+    What a dead worker left behind ends by itself, and writes down why (flows.owner).
+    """
     said = f"{server.name} ended with status {process.returncode}; its output is in {log_of(project, server)}"
-    pause_s = ends.pause_s() if server.name == WORKER else None
+    pause_s = ends.pause_s()
     if pause_s is None:
         raise ServiceDownError(said)
-    say(f"{said}; it is started again in {pause_s:.0f} s, and what it ran can be resumed")
+    kept = "what it ran can be resumed" if server.name == WORKER else "runs go on"
+    say(f"{said}; it is started again in {pause_s:.0f} s, and {kept}")
+    if server.name != WORKER:
+        end(process)
     time.sleep(pause_s)
     return start(project, ports, server)
 

@@ -19,6 +19,7 @@ import pytest
 from checkout import copy_project
 
 from flows.project import Project
+from flows.services import answers
 from model.weights import sha256
 
 pytestmark = pytest.mark.slow
@@ -81,6 +82,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, d
     )
     assert process.stdout is not None
     told = {name: f"http://127.0.0.1:{ports[port]}{path}" for name, port, path in ADDRESSES}
+    told["app"] = f"http://127.0.0.1:{ports['app']}"
     with process.stdout as lines:
         try:
             assert any(line.startswith("Pivotline is up") for line in lines), "the stack did not come up"
@@ -143,6 +145,34 @@ def test_a_running_run_is_cancelled_with_all_its_processes(stack: tuple[Project,
     assert follow(project, told, run_id)["state"] == "cancelled"
     workspace = str(project.workspace(run_id))
     assert not [process.pid for process in psutil.process_iter() if in_folder(process, workspace)]
+
+
+def test_a_run_goes_on_when_the_page_and_mlflow_are_killed(stack: tuple[Project, dict[str, str]]) -> None:
+    """Both are started again, and the page shows the run as before."""
+    project, told = stack
+    run_id = answer(pivotline(project, "trigger", "--set", "train.epochs=9", "--json", **told))["run_id"]
+    deadline = time.monotonic() + WAIT_S
+    while not answer(pivotline(project, "status", run_id, "--json", **told))["progress"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    killed = [process for process in psutil.process_iter() if serves(process, project)]
+    assert len(killed) >= 2
+    for process in killed:
+        process.kill()
+    view = follow(project, told, run_id)
+    assert (view["state"], view["attempt"]) == ("done", 1), view["message"]
+    while not answers(told["app"]) or not answers(told["MLFLOW_TRACKING_URI"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+
+
+def serves(process: psutil.Process, project: Project) -> bool:
+    """Whether a process is the page's or MLflow's server in this project."""
+    try:
+        words = process.cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+    return in_folder(process, str(project.root)) and ("streamlit" in words or words[2:4] == ["mlflow", "server"])
 
 
 def in_folder(process: psutil.Process, folder: str) -> bool:

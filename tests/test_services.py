@@ -1,12 +1,14 @@
-"""The stack on one machine: a worker that ends is started again, a few times; any other server ends the stack."""
+"""The stack on one machine: a server that ends is started again, a few times; then the stack ends."""
 
 import sys
 from pathlib import Path
 
 import pytest
+from scripted import wait_for
 
 from flows import revival, services
 from flows.errors import ServiceDownError
+from flows.process import start_of
 from flows.project import Project
 from flows.servers import Ports, Server
 
@@ -24,6 +26,11 @@ import pathlib, sys, time
 while not pathlib.Path("up").exists():
     time.sleep(0.05)
 sys.exit(7)
+"""
+LEAVES_A_CHILD = """
+import pathlib, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+pathlib.Path("left").open("a").write(f"{child.pid} ")
 """
 
 
@@ -49,11 +56,21 @@ def watched(project: Project, **scripts: str) -> list[str]:
     return said
 
 
-def test_a_worker_that_ends_is_started_again(project: Project) -> None:
-    said = watched(project, worker=FALLS_TWICE, app=WAITS_FOR_IT)
+@pytest.mark.parametrize(("name", "kept"), [("worker", "what it ran can be resumed"), ("app", "runs go on")])
+def test_a_server_that_ends_is_started_again(project: Project, name: str, kept: str) -> None:
+    said = watched(project, **{name: FALLS_TWICE, "prefect": WAITS_FOR_IT})
     assert (project.root / "count").read_text() == "xxx"
-    assert [line.split(";")[0] for line in said] == ["worker ended with status 3"] * 2 + ["app ended with status 7"]
-    assert all("it is started again in 0 s" in line for line in said[:2])
+    ended = [line.split(";")[0] for line in said]
+    assert ended == [f"{name} ended with status 3"] * 2 + ["prefect ended with status 7"] * (revival.MOST + 1)
+    assert all(line.endswith(f"it is started again in 0 s, and {kept}") for line in said[:2])
+
+
+def test_what_a_server_leaves_behind_is_ended_before_the_next_one_starts(project: Project) -> None:
+    """As MLflow's children, which would keep its port."""
+    watched(project, mlflow=LEAVES_A_CHILD)
+    left = [int(pid) for pid in (project.root / "left").read_text().split()]
+    assert len(left) == revival.MOST + 1
+    wait_for(lambda: not [pid for pid in left if start_of(pid)], 10)
 
 
 def test_a_worker_that_ends_for_ever_ends_the_stack(project: Project) -> None:

@@ -5,7 +5,6 @@ save, while evaluating or registering.
 takes all memory then.
 """
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -35,13 +34,15 @@ def gate(point, run_id=None):
         while (state / "hog").exists():
             taken.append(b"x" * 2**24)
 '''
-# What is put before the last lines of a module: a function that waits before it does what it did.
-BEFORE = """
+# What is put before the last lines of a module: a function that waits before or after it does what it did.
+WAITING = """
 _plain_{name} = {name}
 def {name}(*given, **named):
     from model.gate import gate
-    {wait}
-    return _plain_{name}(*given, **named)
+    {before}
+    found = _plain_{name}(*given, **named)
+    {after}
+    return found
 
 
 """
@@ -69,19 +70,19 @@ def _write(self, row):
 CurveWriter.write = _write
 """
 SAVING = "given[0].parent.name == '.saving-00000004' and given[0].name == 'manifest.json' and gate('save')"
-GATES = (  # the module, the function that waits, and how
-    ("model/files.py", "write", SAVING),
-    ("flows/train.py", "run", "gate('warm-up')"),
-    ("flows/evaluate.py", "predict", "gate('evaluate')"),
-    ("flows/registry.py", "create_version", "gate('register', given[3]['pivotline.run_id'])"),
+GATES = (  # the module, the function that waits, where it does so before, and where after
+    ("model/files.py", "write", SAVING, ""),
+    ("flows/train.py", "run", "gate('warm-up')", ""),
+    ("flows/evaluate.py", "predict", "gate('evaluate')", ""),
+    ("flows/registry.py", "create_version", "", "gate('register', given[3]['pivotline.run_id'])"),
 )
 
 
 def make(folder: Path) -> Project:
     project = copy_project(folder / "project", SETTINGS)
     (project.root / "model" / "gate.py").write_text(GATE, encoding="utf-8")
-    for module, name, wait in GATES:
-        insert(project.root / module, BEFORE.format(name=name, wait=wait))
+    for module, name, before, after in GATES:
+        insert(project.root / module, WAITING.format(name=name, before=before, after=after))
     insert(project.root / "flows" / "train.py", TINY)
     insert(project.root / "flows" / "curves.py", FIFTH)
     with pytest.MonkeyPatch.context() as patch:
@@ -97,9 +98,12 @@ def insert(module: Path, lines: str) -> None:
 
 
 def shut(project: Project, point: str) -> None:
-    """Runs wait at this point, and train again what an earlier one has trained already."""
+    """Runs wait at this point, and do again what leads to it, whatever an earlier one has done already."""
     (project.state / "gate").write_text(point, encoding="utf-8")
-    shutil.rmtree(project.cache / "runs", ignore_errors=True)
+    stages = ("flows.train", f"flows.{point}")
+    for known in (project.cache / "runs").rglob("*"):
+        if known.is_file() and any(stage in known.read_text(encoding="utf-8") for stage in stages):
+            known.unlink()
 
 
 def open_all(project: Project) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from scripted import Command, arrived, living, make, pivotline, record, state_json, wait_for
 
+from flows import tracking
 from flows.project import Project
 
 pytestmark = pytest.mark.slow
@@ -24,12 +25,14 @@ POINTS = [
     ("preprocess:polite", "preprocess.seq_len=21", "preprocess stopped "),
     ("train:polite", "train.seed=21", "training stopped "),
     ("train:stubborn", "train.seed=22", "training did not end within 6 s: killed "),
+    ("evaluate:polite", "train.seed=25", "evaluate stopped "),
     ("register:hangs", "train.seed=23", ""),
 ]
 
 
 @pytest.mark.parametrize(("trial", "setting", "line"), POINTS, ids=[point[0] for point in POINTS])
-def test_a_cancel_at(project: Project, trial: str, setting: str, line: str) -> None:
+def test_a_cancel_at(project: Project, trial: str, setting: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     process = Command(project, "run", "--set", setting, TRIAL=trial)
     workspace = arrived(project, process)
     time.sleep(0.5)  # a stubborn stage starts a stubborn child
@@ -49,6 +52,9 @@ def test_a_cancel_at(project: Project, trial: str, setting: str, line: str) -> N
     assert any(text.endswith((" processes ended", "1 process ended")) for text in proof)
     assert any(text.startswith("memory is back: ") for text in proof)
     assert proof[-1] == "MLflow run killed"
+    run = tracking.find_run(tracking.client(project), workspace.name)
+    assert run is not None
+    assert run.info.status == "KILLED"
     assert state_json(project, workspace.name)["proof"] == proof
     code, said = pivotline(project, "cancel", workspace.name)
     assert (code, said) == (2, f"error: run {workspace.name} is cancelled: there is nothing to cancel\n")

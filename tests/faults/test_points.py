@@ -102,7 +102,7 @@ def serves(project: Project, server: PrefectServer) -> Iterator[Command]:
     started.wait(60)
 
 
-@pytest.mark.parametrize(("point", "saved"), [("save", 4), ("evaluate", 8), ("register", 8)])
+@pytest.mark.parametrize(("point", "saved"), [("save", 4), ("register", 8)])
 def test_a_cancel_in(project: Project, whole: Path, serves: Command, point: str, saved: int) -> None:
     """Every process is gone, both servers say so, and the slot is free: the next attempt takes it."""
     shut(project, point)

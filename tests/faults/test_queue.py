@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from prefect.states import Pending
+from prefect.states import Crashed, Pending
 from scripted import Command, living, make, record, wait_for
 from serving import NAMES, serving, state, worker
 
-from flows import control, queue, reconciliation, workspace
+from flows import control, queue, reconciliation, runfile, workspace
+from flows.keeper import Keeper
+from flows.ledger import Ledger
 from flows.project import Project
 from flows.silence import Silence
 
@@ -139,3 +142,27 @@ def test_orders_that_prefect_does_not_have_are_queued_in_the_order_of_asking(pro
     assert taken == sorted(taken)
     for key in keys:
         control.cancel(key)
+
+
+def test_a_done_run_that_prefect_takes_for_crashed_is_set_right(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after the end of an outage that the run's own last word fell into, and its worker's not."""
+    monkeypatch.setattr(reconciliation, "CLOSING_S", -1.0)
+    accepted = control.trigger({"train": {"seed": 90}})
+    folder = project.workspace(accepted.run_id)
+    with Keeper(project, folder, 1, print, SimpleNamespace(mlflow_run_id=None), accepted.flow_run_id):
+        runfile.update(folder, state="done")
+    queue.set_state(accepted.flow_run_id, Crashed(message="process exited with status code 1"))
+    for expected in (["prefect"], []):
+        reconciliation.reconcile(project, print, Silence())
+        found = queue.find(accepted.flow_run_id)
+        assert found is not None
+        assert found.state is not None
+        assert found.state.type.value == "COMPLETED"
+        assert untold(project, accepted.run_id) == expected
+
+
+def untold(project: Project, run_id: str) -> list[str]:
+    """The services that have not learnt how a run ended."""
+    return [name for entry in Ledger(project).untold() if entry.run_id == run_id for name in entry.untold]
