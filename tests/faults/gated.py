@@ -5,6 +5,7 @@ save, while evaluating or registering.
 takes all memory then.
 """
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -101,9 +102,9 @@ def shut(project: Project, point: str) -> None:
     """Runs wait at this point, and do again what leads to it, whatever an earlier one has done already."""
     (project.state / "gate").write_text(point, encoding="utf-8")
     stages = ("flows.train", f"flows.{point}")
-    for known in (project.cache / "runs").rglob("*"):
+    for known in list((project.cache / "runs").rglob("*")):
         if known.is_file() and any(stage in known.read_text(encoding="utf-8") for stage in stages):
-            known.unlink()
+            shutil.rmtree(known.parent)
 
 
 def open_all(project: Project) -> None:
