@@ -133,7 +133,7 @@ def test_a_run_that_a_dead_worker_took_goes_back_into_the_queue(
 
 def test_orders_that_prefect_does_not_have_are_queued_in_the_order_of_asking(project: Project) -> None:
     """As after its database was lost."""
-    keys = [control.new_key() for _ in range(3)]
+    keys = [f"20261130-12000{number}-abcdef" for number in range(3)]
     for seed, key in enumerate(keys, 80):
         workspace.create(project, key, {"train": {"seed": seed}}, door="queue")
     reconciliation.reconcile(project, print, Silence())
