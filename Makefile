@@ -35,8 +35,8 @@ lint: install ## Check style and types
 	ruff format --check .
 	mypy
 
-test: lint data ## Lint, types and all tests
-	pytest
+test: lint data ## Lint, types and all tests, two files of them at a time
+	pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 bench: install data ## Measure every claim beside its peers (about 15 minutes) and write the table of the README
 	$(BIN)/python -m pip install --quiet --requirement requirements-bench.lock

@@ -34,9 +34,28 @@ def base(grid: Option, **parts: Any) -> Option:
 
 
 def axis_label(**more: Any) -> Option:
-    """The writing at an axis. The theme's own is right on a dark ground and too pale on a light one."""
-    ink = {"color": AXIS_INK} if theme() == "light" else {}
-    return {"fontSize": SMALL, "hideOverlap": True} | ink | more
+    """The writing at an axis."""
+    return {"fontSize": SMALL, "hideOverlap": True} | ink() | more
+
+
+def ink() -> Option:
+    """The colour of small writing. The theme's own is right on a dark ground and too pale on a light one."""
+    return {"color": AXIS_INK} if theme() == "light" else {}
+
+
+def legend(called: Sequence[str]) -> Option:
+    """Names down the right side, in this order, for curves whose ends are too close for a name each."""
+    return {
+        "show": True,
+        "orient": "vertical",
+        "right": 0,
+        "top": 24,
+        "itemWidth": 12,
+        "itemHeight": 3,
+        "icon": "rect",
+        "data": list(called),
+        "textStyle": {"fontSize": SMALL} | ink(),
+    }
 
 
 def theme() -> str:

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from app import charts, differences, traces
+from app import charts, confusions, differences, traces
 from app.charts import Option
-from app.format import plain, tag
+from app.format import plain, several, tag
 from app.traces import Traces
 from flows.runview import RunView
 from model.kinds import title
@@ -17,7 +17,6 @@ COLUMNS = {"loss": "loss", "balanced accuracy": "balanced_accuracy"}
 MINUTE = 60.0
 LONG_S = 300.0  # beyond it a time axis counts minutes
 HEIGHT = 300
-HUE = ["rgba(76,134,240,0.06)", "rgba(76,134,240,0.75)"]
 
 
 def name(view: RunView) -> str:
@@ -66,23 +65,18 @@ def lines(
         return [(round(x * scale, 4), percent * y) for x, y in points]
 
     thick = [
-        charts.line(name(view), drawn(traces.points(curves, "validation", column, axis)), 2, emphasis=FOCUS)
+        charts.line(name(view), drawn(traces.points(curves, "validation", column, axis)), 2, **THICK)
         for view, curves in zip(views, found, strict=True)
     ]
     thin = [
-        charts.line(name(view), drawn(training(curves, column, axis, smooth)), emphasis=FOCUS, **THIN)
+        charts.line(name(view), drawn(training(curves, column, axis, smooth)), **THIN)
         for view, curves in zip(views, found, strict=True)
     ]
     return thick + thin, unit
 
 
-FOCUS = {"focus": "series"}
-THIN: dict[str, Any] = {
-    "lineStyle": {"width": 1, "opacity": 0.45},
-    "endLabel": {"show": False},
-    "tooltip": {"show": False},
-    "labelLayout": {},
-}
+THICK: dict[str, Any] = {"emphasis": {"focus": "series"}, "endLabel": {"show": False}, "labelLayout": {}}
+THIN = THICK | {"lineStyle": {"width": 1, "opacity": 0.45}, "tooltip": {"show": False}}
 
 
 def training(curves: Traces, column: str, axis: str, smooth: bool) -> Sequence[charts.Point]:
@@ -94,7 +88,14 @@ def chart(series: Sequence[Option], value: str, unit: str, log: bool) -> Option:
     option = charts.curves(value, series, None, **scale)
     option["grid"]["right"] = 110
     option["xAxis"]["name"] = unit
-    return option | {"media": [{"query": {"maxWidth": 420}, "option": {"grid": {"right": 84}}}]}
+    option["legend"] = charts.legend(highest_first(series))
+    return option | {"media": [{"query": {"maxWidth": 420}, "option": {"grid": {"right": 96}}}]}
+
+
+def highest_first(series: Sequence[Option]) -> list[str]:
+    """The names of the curves in the order in which they end, from the top down."""
+    ends = {curve["name"]: curve["data"][-1][1] for curve in reversed(series) if curve["data"]}
+    return sorted(ends, key=lambda called: ends[called], reverse=True)
 
 
 def facts(views: Sequence[RunView], found: Sequence[Traces]) -> None:
@@ -114,45 +115,17 @@ def label(key: str) -> str:
     return key.partition(".")[2].replace("_", " ") or key
 
 
-def confusions(views: Sequence[RunView]) -> None:
+def judgements(views: Sequence[RunView]) -> None:
     """What each run said of the test samples against what they were."""
     judged = [(view, (view.result or {}).get("evaluation") or {}) for view in views]
     judged = [(view, found) for view, found in judged if found.get("confusion")]
     if not judged:
         return
     st.subheader("What they said of the test samples", anchor=False)
-    with st.grid(min(3, len(judged)), min_column_width=260):
-        for view, found in judged:
-            with st.container():
-                st.markdown(f"**{plain(name(view))}** :gray[· {found['samples']} samples]")
-                st.echarts_chart(
-                    confusion(found), height=210, key=f"confusion {view.run_id}", alt=f"Confusion of {name(view)}"
-                )
-
-
-def confusion(found: dict[str, Any]) -> Option:
-    """Counts by true action (down) and said action (across), each row shaded by its share."""
-    actions, counts = found["actions"], found["confusion"]
-    shares = [
-        [said, true, round(count / max(1, sum(row)), 4), str(count)]
-        for true, row in enumerate(counts)
-        for said, count in enumerate(row)
-    ]
-    quiet = {"axisLine": {"show": False}, "axisTick": {"show": False}, "splitLine": {"show": False}}
-    side = {"type": "category", **quiet, "axisLabel": charts.axis_label()}
-    series = {
-        "type": "heatmap",
-        "data": shares,
-        "encode": {"x": 0, "y": 1, "value": 2},
-        "label": {"show": True, "formatter": "{@[3]}", "fontSize": 12, "textBorderWidth": 0}
-        | {"color": charts.INKS[charts.theme()]},
-        "emphasis": {"disabled": True},
-    }
-    return charts.base(
-        {"top": 4, "bottom": 4, "right": 4},
-        xAxis=side | {"data": [f"said {name}" for name in actions]},
-        yAxis=side | {"data": [f"was {name}" for name in actions], "inverse": True},
-        visualMap={"show": False, "min": 0, "max": 1, "dimension": 2, "inRange": {"color": HUE}},
-        tooltip={"show": False},
-        series=[series],
+    confusions.tables(
+        [
+            confusions.matrix(found["actions"], found["confusion"], name(view), several(found["samples"], "sample"))
+            for view, found in judged
+        ],
+        key="confusions",
     )

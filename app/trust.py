@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app import comparison
+from app import confusions
 from app.charts import MUTED, Option, base, bottom_axis, value_axis
 from app.format import MISSING, several
 from app.trade_facts import at
@@ -23,8 +23,7 @@ def show(found: Judgement, open_time: Callable[[int], None]) -> None:
     left, middle, last = st.columns([5, 5, 7], gap="medium")
     with left:
         st.markdown("**Confusion**, counts")
-        spec = comparison.confusion({"confusion": found.confusion, "actions": list(found.actions)})
-        st.echarts_chart(spec, height=HEIGHT, key="confusion", alt="Confusion matrix of the test split")
+        confusions.tables([confusions.matrix(found.actions, found.confusion)], key="confusion")
     with middle:
         st.markdown("**Reliability**, said against happened")
         st.echarts_chart(reliability(found), height=HEIGHT, key="reliability", alt="Reliability diagram")

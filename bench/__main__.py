@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench.claims import machine
@@ -16,7 +17,7 @@ FOLDER = Path(__file__).parent
 README = FOLDER.parent / "README.md"
 BENCHES = ("train_step", "memory", "batch_size", "checkpoint", "predict", "gpu")
 BY_THEMSELVES = ("crash", "page", "stack")
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+MARKS = {name: (f"<!-- {name}: begin -->", f"<!-- {name}: end -->") for name in ("bench", "batch")}
 
 
 def main() -> None:
@@ -35,7 +36,10 @@ def gather() -> None:
     }
     results = {"machine": machine(), "benches": {name: entry["claims"] for name, entry in found.items()}}
     (FOLDER / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    README.write_text(with_table(README.read_text("utf-8"), table(results)), encoding="utf-8")
+    text = with_table(README.read_text("utf-8"), "bench", table(results))
+    if batches := found.get("batch_size"):
+        text = with_table(text, "batch", batch_table(batches["details"]))
+    README.write_text(text, encoding="utf-8")
 
 
 def ran(name: str) -> bool:
@@ -56,17 +60,35 @@ def table(results: dict[str, Any]) -> str:
 
 def row(name: str, claim: dict[str, Any]) -> str:
     value = "not measured" if claim["value"] is None else f"{claim['value']:.3g} {claim['unit']}".strip()
-    met = {True: "met", False: "missed", None: claim["note"] if claim["value"] is None else ""}[claim["met"]]
+    why = f": {claim['note']}" if claim["note"] else ""
+    met = {True: "met", False: f"missed{why}", None: claim["note"] if claim["value"] is None else ""}[claim["met"]]
     goal = claim["goal"].replace("<=", "≤").replace(">=", "≥")
     return f"| {claim['what']} (`bench/{name}.py`) | {value} | {goal} | {met} |"
 
 
-def with_table(text: str, new: str) -> str:
-    """The README with the table between its two marks replaced."""
-    before, _, rest = text.partition(BEGIN)
-    if BEGIN not in text or END not in rest:
-        raise ValueError(f"README.md has no place for the table: expected the lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{new}\n{END}{rest.partition(END)[2]}"
+def batch_table(details: dict[str, Any]) -> str:
+    """What came of each batch size, as a Markdown table."""
+    lines = [
+        "| batch | updates | seconds an epoch | best validation loss | at epoch | peak, MiB |",
+        "|---|---|---|---|---|---|",
+    ]
+    for found in details["rows"]:
+        losses, peak = found["validation_losses"], found["peak_bytes"] / 2**20
+        updates, seconds = found["updates_an_epoch"] * len(losses), median(found["seconds"])
+        best = min(losses)
+        lines.append(
+            f"| {found['batch']} | {updates:,} | {seconds:.1f} | {best:.3f} | {losses.index(best) + 1} | {peak:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def with_table(text: str, name: str, new: str) -> str:
+    """The README with the table between the two marks of this name replaced."""
+    begin, end = MARKS[name]
+    before, _, rest = text.partition(begin)
+    if begin not in text or end not in rest:
+        raise ValueError(f"README.md has no place for the table: expected the lines {begin} and {end}")
+    return f"{before}{begin}\n{new}\n{end}{rest.partition(end)[2]}"
 
 
 if __name__ == "__main__":

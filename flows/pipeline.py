@@ -12,10 +12,10 @@ from prefect.states import Cancelled, Completed, State
 
 from flows import output, owner, runfile
 from flows.attempt import renew
+from flows.catching_up import follow
 from flows.errors import CancelledError
 from flows.patrol import Patrol
 from flows.project import find_project
-from flows.sync import follow
 from flows.workspace import create
 
 if TYPE_CHECKING:

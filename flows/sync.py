@@ -4,7 +4,6 @@ Each thing is there once, however often this is done and wherever it was interru
 before it sends, `registry` finds a version by its run.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -19,7 +18,6 @@ from flows.models import asked
 from flows.project import Project
 
 STATUS = {"crashed": "FAILED", "failed": "FAILED", "cancelled": "KILLED", "done": "FINISHED"}
-EVERY_S = 30.0
 Say = Callable[[str], None]
 
 
@@ -121,16 +119,3 @@ def at_start(project: Project, say: Say) -> None:
             sync(project, say)
         except ServiceDownError as error:
             say(f"{len(pending(project))} runs wait for MLflow: {error}")
-
-
-def follow(project: Project, say: Say) -> None:
-    """Looks for pending runs for as long as the process lives, in a thread of its own."""
-
-    def walk() -> None:
-        stop = threading.Event()
-        while True:
-            with suppress(OSError):
-                at_start(project, say)
-            stop.wait(EVERY_S)
-
-    threading.Thread(target=walk, name="mlflow-sync", daemon=True).start()

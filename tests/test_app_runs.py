@@ -11,7 +11,7 @@ from hostile import TEXTS
 from run_views import VERSION, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import address, backend, catalogue, comparison, differences, reproduction, traces
+from app import address, backend, catalogue, charts, comparison, differences, reproduction, traces
 from app.charts import MOST_POINTS
 from app.settings import settings
 from flows.control import Accepted
@@ -230,6 +230,16 @@ def test_a_long_curve_is_thinned_before_it_is_read(tmp_path: Path, monkeypatch: 
     assert (found["train"][0]["step"], found["train"][-1]["step"]) == (1, 10_001)
 
 
+def test_the_legend_names_the_curves_in_the_order_of_their_ends() -> None:
+    series = [
+        charts.line("short", [(1, 0.9)], **comparison.THICK),
+        charts.line("low", [(1, 0.9), (2, 0.1)], **comparison.THICK),
+        charts.line("empty", [], **comparison.THICK),
+        charts.line("low", [(1, 5.0), (2, 4.0)], **comparison.THIN),
+    ]
+    assert comparison.chart(series, "loss", "update", log=False)["legend"]["data"] == ["short", "low"]
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_hostile_name_is_text_in_every_place(server: Server, text: str) -> None:
     server.views = [replace(done_view(1, dataset_name=text), message=text), done_view(2)]
@@ -261,7 +271,6 @@ def test_only_a_loss_is_drawn_on_a_log_scale(
     server: Server, monkeypatch: pytest.MonkeyPatch, curve: str, log: bool
 ) -> None:
     drawn: list[Any] = []
-    monkeypatch.setattr(comparison, "confusions", lambda views: None)
     monkeypatch.setattr(st, "echarts_chart", lambda option, **_: drawn.append(option))
     opened(compare=server.views[2].run_id, log="true", curve=curve)
     assert [option["yAxis"]["type"] for option in drawn] == ["log" if log else "value"]

@@ -134,6 +134,9 @@ def test_runs_are_compared_by_an_address_and_one_is_reproduced_bit_by_bit(browse
     page.reload()
     expect(page.get_by_role("heading", name="1 run compared")).to_be_visible()
     expect(page.get_by_text("What they said of the test samples")).to_be_visible()
+    counts = page.get_by_role("table").filter(has_text="said hold").get_by_role("cell")
+    expect(counts).to_have_count(1 + 9)  # the corner and three actions by three
+    assert sum(int(count) for count in counts.all_inner_texts() if count) == 40
     page.get_by_text("epoch", exact=True).click()
     page.wait_for_url(re.compile("by=epoch"))
     run_id = page.url.partition("compare=")[2].partition("&")[0]
@@ -183,6 +186,7 @@ def cancel(page: Page) -> None:
     page.wait_for_timeout(3000)  # the live part is drawn again meanwhile; the question must stay
     page.get_by_role("dialog").get_by_role("button", name="Cancel run").click()
     expect(page.locator(".stMarkdownBadge", has_text="cancelled")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_without_mlflow_the_page_names_it_and_runs_are_started(browser: Browser, stack: Stack) -> None:

@@ -2,18 +2,20 @@
 
 import itertools
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import ROOT
 from mlflow.tracking._model_registry.client import ModelRegistryClient
 from mlflow.tracking._tracking_service.client import TrackingServiceClient
 from record import give_record
 from trained import trained, write_curves
 
 from bench.forked import CONTEXT
-from flows import runfile, sync, tracking
+from flows import catching_up, runfile, sync, tracking
 from flows.project import Project
 from flows.runrecord import RunRecord
 
@@ -156,3 +158,35 @@ def test_a_kill_at_every_call_leaves_one_run_one_version_and_no_orphan(project: 
     run = tracking.find_run(client, RUN)
     assert run is not None
     assert run.info.status == "FINISHED"
+
+
+def test_a_worker_catches_up_in_a_process_of_its_own(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing a version leaves a folder on the search path, which runs that are started later would inherit."""
+    for name in ("dvc.yaml", "params.yaml"):
+        (project.root / name).write_bytes((ROOT / name).read_bytes())
+    monkeypatch.setenv("PIVOTLINE_PROJECT", str(project.root))
+    monkeypatch.setenv("PIVOTLINE_STATE", str(project.state))
+    ended(project)
+    said: list[str] = []
+    path = list(sys.path)
+    before = catching_up.catch_up(project, said.append)
+    assert any(line.startswith(f"MLflow is level with run {RUN}:") and "registered as version 1" in line for line in said)
+    assert sys.path == path
+    assert catching_up.catch_up(project, said.append, before) == catching_up.NOTHING
+
+
+def test_a_run_that_cannot_be_brought_level_is_named_once_and_tried_less_often(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("dvc.yaml", "params.yaml"):
+        (project.root / name).write_bytes((ROOT / name).read_bytes())
+    monkeypatch.setenv("PIVOTLINE_PROJECT", str(project.root))
+    monkeypatch.setenv("PIVOTLINE_STATE", str(project.state))
+    ended(project)
+    (project.workspace(RUN) / "artifacts" / "model" / "config.json").unlink()
+    said: list[str] = []
+    first = catching_up.catch_up(project, said.append)
+    second = catching_up.catch_up(project, said.append, first)
+    assert len([line for line in said if RUN in line and "cannot be brought level" in line]) == 1
+    assert catching_up.pause_s(catching_up.NOTHING, first) == catching_up.EVERY_S
+    assert catching_up.pause_s(first, second) == catching_up.RARELY_S

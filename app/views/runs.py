@@ -79,7 +79,7 @@ def compared(views: Sequence[RunView], closed: bool) -> None:
     with right:
         comparison.facts(shown, found)
         actions(shown, closed)
-    comparison.confusions(shown)
+    comparison.judgements(shown)
 
 
 def actions(shown: Sequence[RunView], closed: bool) -> None:
