@@ -64,6 +64,8 @@ def facts(said: Prediction, trades: list[Annotation]) -> dict[str, str]:
     if said.price_return is not None:
         end = said.price * (1 + said.price_return)
         found[f"In {said.horizon_bars} bars"] = change(end, said.price)
+    if said.confidence is not None:
+        found["Expects to be right"] = percent(said.confidence)
     if said.trade_success is not None:
         found["Trade success"] = percent(said.trade_success)
     return found | {"Annotated here": annotated(said, trades), "Position": held(said, trades)}

@@ -56,6 +56,7 @@ def columns(views: Sequence[RunView]) -> dict[str, list[Any]]:
     spent = [seconds(view.started_at, view.ended_at) for view in views]
     return {
         "Run": [view.name for view in views],
+        "Id": [view.run_id for view in views],
         "State": [view.state for view in views],
         "Kind": [FILTERS["Kind"](view) for view in views],
         "Preset": [FILTERS["Preset"](view) for view in views],
@@ -66,7 +67,6 @@ def columns(views: Sequence[RunView]) -> dict[str, list[Any]]:
         "Took, min": [None if value is None else value / 60 for value in spent],
         "Asked for (UTC)": [moment(view.created_at).replace(tzinfo=None) for view in views],
         "Dataset": [dataset(view) for view in views],
-        "Id": [view.run_id for view in views],
     }
 
 

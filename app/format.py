@@ -1,18 +1,25 @@
 """How the page writes numbers, times and foreign text. Every format of the page is here."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MISSING = "—"
 MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|<>~$:&=^@")
+# What Streamlit makes something of in text that is escaped: icons and emoji by name, arrows and dashes, addresses.
+SPELLS = re.compile(
+    r"(?<=:)(?=[a-z+\-][\w+\-/:]*:)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=@)(?=\w)|(?<=[-<>~])(?=[-=>])", re.IGNORECASE
+)
+JOINER = "\u2060"  # is not seen, and parts what would be read together
 SPELLED = {"seq_len": "sequence length", "no_trades_per_trade": "no-trades per trade"}
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def plain(text: object) -> str:
-    """Text that is not ours inside Markdown: one line, every mark of Markdown escaped."""
+    """Text that is not ours inside Markdown: one line, every mark of Markdown escaped, nothing turned into a sign."""
     line = "".join(char if char.isprintable() else " " for char in str(text))
-    return "".join(f"\\{char}" if char in MARKDOWN else char for char in line.strip())
+    parted = SPELLS.sub(JOINER, line.strip())
+    return "".join(f"\\{char}" if char in MARKDOWN else char for char in parted)
 
 
 def size(count: float) -> str:

@@ -65,6 +65,7 @@ def held(setting: Setting, value: Any) -> Any:
 
 
 def draw(setting: Setting, title: str) -> Any:
+    """The input. A number has no bounds here: the browser keeps one beyond them to itself, and the run gets another."""
     about, default = setting.about, setting.default
     options = {"key": setting.key, "help": about["help"]}
     if isinstance(default, bool):
@@ -73,15 +74,10 @@ def draw(setting: Setting, title: str) -> Any:
         return st.selectbox(title, about["choices"], **options)
     if setting.name == "batch_size":
         options["help"] += " Empty = auto."
-        return st.number_input(title, 1, 512, value=None, step=1, placeholder=AUTO, **options)
+        return st.number_input(title, value=None, step=1, placeholder=AUTO, **options)
     if isinstance(default, float):
-        low, high = bound(about["min"], float), bound(about["max"], float)
-        return st.number_input(title, low, high, step=step(default), format="%g", **options)
-    return st.number_input(title, bound(about["min"], int), bound(about["max"], int), step=1, **options)
-
-
-def bound(value: float | None, kind: type) -> Any:
-    return None if value is None else kind(value)
+        return st.number_input(title, step=step(default), format="%g", **options)
+    return st.number_input(title, step=1, **options)
 
 
 def step(value: float) -> float:

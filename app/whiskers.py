@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.charts import ACCENT, HAIR, MUTED, SMALL, Option, axis_label, base, name_axis, names, room, rule, value_axis
 from app.format import percent
 
-ROW_HEIGHT = 38
+ROW_HEIGHT = 44
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

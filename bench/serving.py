@@ -6,11 +6,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import psutil
+
+from flows.health import ask
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,16 +46,24 @@ def stack(state: Path) -> Iterator[dict[str, int]]:
         process.wait(60)
 
 
-@contextmanager
-def bare() -> Iterator[str]:
+def bare() -> AbstractContextManager[str]:
     """The address of a Streamlit page with a title and nothing else."""
+    return serving('import streamlit\n\nstreamlit.title("bare")\n')
+
+
+@contextmanager
+def serving(script: str) -> Iterator[str]:
+    """The address of a Streamlit page that a script makes; it answers."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "bare.py"
-        page.write_text('import streamlit\n\nstreamlit.title("bare")\n', encoding="utf-8")
+        page = Path(folder) / "page.py"
+        page.write_text(script, encoding="utf-8")
         words = f"--server.address 127.0.0.1 --server.headless true --server.port {port}".split()
         process = subprocess.Popen([sys.executable, "-m", "streamlit", "run", page, *words], stdout=subprocess.DEVNULL)
         try:
+            while not ask("page", "", f"http://127.0.0.1:{port}/_stcore/health").up:
+                assert process.poll() is None, "the page did not come up"
+                time.sleep(0.2)
             yield f"http://127.0.0.1:{port}/"
         finally:
             process.terminate()

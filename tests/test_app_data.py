@@ -197,3 +197,11 @@ def test_headers_of_an_export_are_no_formulas() -> None:
     header: Callable[[str], str] = lambda name: inert.as_csv({name: [1, -5.2]}).splitlines()[0]  # noqa: E731
     assert header("=h") == "'=h"
     assert inert.as_csv({"a": [-5.2]}).splitlines()[1] == "-5.2"
+
+
+def test_what_a_link_names_and_is_not_there_is_said(data: Path) -> None:
+    page = opened(version="nope", trade="t0")
+    assert [word.value for word in page.warning] == [
+        "The link's dataset version nope is not known here; another one is shown.",
+        "The link's trade t0 is not in this version; another one is shown.",
+    ]

@@ -63,7 +63,8 @@ def opened(**address: str) -> AppTest:
 
 def test_the_champion_answers_first_at_its_worst_mistake(market: Candles) -> None:
     page = opened()
-    assert "**Version 1 says: buy** :gray[· 58 % sure of it]" in said(page)
+    assert "**Version 1 says: buy**" in said(page)
+    assert "58.0 %" in said(page)  # how often it expects to be right
     assert page.text_input(key="typed time").value == "2024-08-01 15:01"
     assert "in 10 bars" in said(page)
     assert "Test split: 0 of 1 sample answered right" in said(page)
@@ -88,8 +89,19 @@ def test_a_typed_time_and_a_trade_go_into_the_address(market: Candles) -> None:
 
 
 @pytest.mark.parametrize("time", ["<script>", "1970-01-01", "9999-01-01", "", "t\x00"])
-def test_an_address_that_is_no_time_is_left_alone(market: Candles, time: str) -> None:
-    assert "Version 1 says" in said(opened(time=time))
+def test_an_address_that_is_no_time_is_left_alone_and_said(market: Candles, time: str) -> None:
+    page = opened(time=time)
+    assert "Version 1 says" in said(page)
+    assert [word.value.startswith("The link's time") for word in page.warning] == ([True] if time else [])
+
+
+def test_a_version_of_a_link_that_is_not_there_is_said(market: Candles) -> None:
+    page = opened(model="999")
+    assert [word.value for word in page.warning] == [
+        "The link's version 999 is not registered here; another one is shown."
+    ]
+    assert page.query_params["model"] == "999"
+    assert "Version 1 says" in said(page)
 
 
 @pytest.mark.parametrize("refusal", [ValueError("stream x has 3 candles"), ServiceDownError("MLflow does not answer")])

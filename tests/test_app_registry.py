@@ -165,3 +165,8 @@ def test_text_of_people_is_text(server: dict[str, Any], text: str) -> None:
 )
 def test_what_two_scores_prove_is_said(chosen: VersionView, words: str) -> None:
     assert words in version_words.answer(chosen, CHAMPION)
+
+
+def test_a_version_of_a_link_that_is_not_there_is_said(server: dict[str, Any]) -> None:
+    page = opened(version="999")
+    assert "The link's version 999 is not registered here; another one is shown." in [w.value for w in page.warning]

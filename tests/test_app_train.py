@@ -136,6 +136,22 @@ def test_settings_that_do_not_fit_together_are_said_and_not_started(server: Serv
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("train.epochs", -5, "epochs is \\-5"),
+        ("train.epochs", 999_999_999, "epochs is 999999999"),
+        ("train.batch_size", 0, "batch\\_size is 0"),
+        ("train.learning_rate", -1.0, "learning\\_rate is \\-1\\.0"),
+    ],
+)
+def test_a_number_out_of_its_bounds_is_said_and_not_started(server: Server, key: str, value: float, words: str) -> None:
+    page = opened()
+    page.number_input(key=key).set_value(value).run()
+    assert words in page.error[0].value
+    assert page.button(key="start").disabled
+
+
+@pytest.mark.parametrize(
     "refusal",
     [
         ValueError("no *such* dataset"),

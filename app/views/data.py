@@ -50,20 +50,21 @@ def version_input(known: list[LibraryEntry]) -> LibraryEntry:
     """The dataset version of the address, else the first."""
     found = {entry.version: entry for entry in known}
     wanted = st.query_params.get("version", "")
-    start = next((place for place, name in enumerate(found) if wanted and name.startswith(wanted)), 0)
+    asked = next((place for place, name in enumerate(found) if wanted and name.startswith(wanted)), None)
+    if wanted and asked is None:
+        st.warning(f"The link's dataset version {plain(wanted)} is not known here; another one is shown.")
 
     def name(version: str) -> str:
         return versions_table.title(found[version])
 
-    with st.container(horizontal=True, vertical_alignment="top"):
-        chosen = st.selectbox("Dataset version", list(found), index=start, format_func=name, width=420)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox("Dataset version", list(found), index=asked or 0, format_func=name, width=420)
         slot = st.empty()
-    if chosen != next(iter(found)) or wanted:
+    if chosen != next(iter(found)) or asked is not None:
         st.query_params["version"] = short(chosen)
     entry = found[chosen]
     if not entry.current and entry.restorable:
         with slot.container(key="use", height="content"):
-            st.space(25)
             if st.button("Use this version"):
                 importing.offer_use(entry)
     return entry
@@ -112,8 +113,10 @@ def samples(version: str, config: PreprocessConfig) -> dict[str, Any] | str:
 def on_candles(version: str, info: DatasetInfo, trades: list[Annotation]) -> None:
     """The selected trade on the candles of one of its timeframes, and its facts."""
     ids = [trade.annotation_id for trade in trades]
-    wanted = st.query_params.get("trade")
+    wanted = st.query_params.get("trade", "")
     place = ids.index(wanted) if wanted in ids else 0
+    if wanted and wanted not in ids:
+        st.warning(f"The link's trade {plain(wanted)} is not in this version; another one is shown.")
     trade = trades[place]
     left, right = st.columns([7, 3], gap="medium")
     with left:

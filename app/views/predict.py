@@ -56,14 +56,17 @@ def version_input(known: Sequence[VersionView]) -> VersionView:
     numbers = [entry.version for entry in known]
     wanted = st.query_params.get("model", "")
     champion = next((place for place, entry in enumerate(known) if registry_reader.CHAMPION in entry.aliases), 0)
-    place = numbers.index(int(wanted)) if wanted.isdecimal() and int(wanted) in numbers else champion
+    known_here = wanted.isdecimal() and int(wanted) in numbers
+    place = numbers.index(int(wanted)) if known_here else champion
+    if wanted and not known_here:
+        st.warning(f"The link's version {plain(wanted)} is not registered here; another one is shown.")
 
     def name(place: int) -> str:
         entry = known[place]
         return " · ".join([version_words.name(entry), version_words.model(entry), short(entry.dataset_version)])
 
     chosen = int(st.selectbox("Model", range(len(known)), index=place, format_func=name, width=300))
-    if wanted or chosen != champion:
+    if known_here or chosen != champion:
         st.query_params["model"] = str(numbers[chosen])
     return known[chosen]
 
@@ -74,7 +77,10 @@ def where(version: VersionView, judged: Judgement | None) -> tuple[str, list[Ann
     trades = dataset_reader.trades(source)
     moments = {f"{trade.annotation_id} {word}": time for trade in trades for word, time in asking.moments(trade)}
     start = judged.rows[0].time if judged and judged.rows else max(moments.values(), default=0)
-    time = asking.parse(st.query_params.get("time", ""), start)
+    wanted = st.query_params.get("time", "")
+    time = asking.parse(wanted, start)
+    if wanted and asking.parse(wanted, -1) < 0:
+        st.warning(f"The link's time {plain(wanted)} is none; expected one like 2026-11-28 14:10, UTC.")
 
     def typed() -> None:
         open_time(asking.parse(st.session_state["typed time"], time))
@@ -174,8 +180,7 @@ def candles(said: Prediction, source: str, trades: list[Annotation], timeframe: 
 
 
 def words(version: VersionView, said: Prediction, trades: list[Annotation]) -> None:
-    sure = "" if said.confidence is None else f" :gray[· {100 * said.confidence:.0f} % sure of it]"
-    st.markdown(f"**Version {said.version} says: {said.action}**{sure}")
+    st.markdown(f"**Version {said.version} says: {said.action}**")
     order = sorted(said.probabilities, key=lambda name: -said.probabilities[name])
     st.echarts_chart(
         hbar(

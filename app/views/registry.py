@@ -58,7 +58,10 @@ def table(found: Registry) -> VersionView:
     """All versions; a click selects one, and the address names it."""
     numbers = [entry.version for entry in found.versions]
     wanted = st.query_params.get("version", "")
-    place = numbers.index(int(wanted)) if wanted.isdecimal() and int(wanted) in numbers else 0
+    known_here = wanted.isdecimal() and int(wanted) in numbers
+    place = numbers.index(int(wanted)) if known_here else 0
+    if wanted and not known_here:
+        st.warning(f"The link's version {plain(wanted)} is not registered here; another one is shown.")
     key = f"versions {numbers[0]} {numbers[place]}"
     st.dataframe(
         {
