@@ -1,6 +1,6 @@
 """All benches, one after another: `python -m bench` writes `bench/results.json` and the table in the README.
 
-A bench that fails ends the command with its name; the others' results are written all the same. Three take longer than
+A bench that fails ends the command with its name; the others' results are written all the same. Some take longer than
 a quarter of an hour in all, or need a Docker engine: they are run by themselves, and their last results are kept.
 """
 
@@ -16,7 +16,7 @@ from bench.claims import machine
 FOLDER = Path(__file__).parent
 README = FOLDER.parent / "README.md"
 BENCHES = ("train_step", "memory", "batch_size", "checkpoint", "predict", "gpu")
-BY_THEMSELVES = ("crash", "page", "stack")
+BY_THEMSELVES = ("outage", "crash", "page", "stack")
 MARKS = {name: (f"<!-- {name}: begin -->", f"<!-- {name}: end -->") for name in ("bench", "batch")}
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from checkout import copy_project
-from hanging import hanging
 from trained import trained, write_curves
 
+from bench.hanging import hanging
 from flows import models, runfile, sync, tracking
 from flows.errors import ServiceDownError
 from flows.patience import while_answering
