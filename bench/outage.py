@@ -1,7 +1,7 @@
 """What a hanging MLflow costs a training: its steps and its end beside those with an MLflow that answers.
 
 `python -m bench.outage [--rounds 4]` trains by turns beside a real server and beside one that takes every connection
-and never answers, prints both and their ratio, and writes `bench/outage.json`. Takes about five minutes on two cores.
+and never answers, prints both and their ratio, and writes `bench/outage.json`. Takes about five minutes on two quiet cores.
 """
 
 import argparse
@@ -25,11 +25,12 @@ from bench.claims import Claim, finish
 from bench.hanging import hanging
 from bench.serving import free_port
 from flows import runfile
+from flows.errors import SERVICE_DOWN
 from flows.health import ask
 
 ROOT = Path(__file__).parents[1]
 OUT = Path(__file__).with_suffix(".json")
-SETTINGS = {"model.preset": "lite", "train.epochs": "4", "train.patience_epochs": "4", "train.checkpointing": "false"}
+SETTINGS = {"model.preset": "lite", "train.epochs": "2", "train.patience_epochs": "2", "train.checkpointing": "false"}
 
 
 @contextmanager
@@ -67,9 +68,10 @@ def trained(folder: Path, address: str, seed: int) -> tuple[list[float], float]:
         env=os.environ | told,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,  # a run that MLflow did not take ends with the code of a service that is down
     )
     left = time.time()
+    assert done.returncode in (0, SERVICE_DOWN), done.stderr
     workspace = state / "runs" / json.loads(done.stdout.splitlines()[-1])["run_id"]
     with (workspace / "artifacts" / "curves" / "train.csv").open() as file:
         at = [float(row["elapsed_s"]) for row in csv.DictReader(file)]
