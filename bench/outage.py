@@ -1,7 +1,7 @@
 """What a hanging MLflow costs a training: its steps and its end beside those with an MLflow that answers.
 
 `python -m bench.outage [--rounds 4]` trains by turns beside a real server and beside one that takes every connection
-and never answers, prints both and their ratio, and writes `bench/outage.json`. Takes about five minutes on two quiet cores.
+and never answers, prints both and their ratio, and writes `bench/outage.json`. Takes about five minutes.
 """
 
 import argparse

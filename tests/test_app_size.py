@@ -4,6 +4,7 @@ import pytest
 from checkout import ROOT
 from streamlit.testing.v1 import AppTest
 
+from model import kinds
 from model.presets import PRESETS, preset
 from model.size import size
 
@@ -26,3 +27,13 @@ def test_the_riddle_of_legacy_is_its_true_count() -> None:
     counted = size(preset("legacy")).parameters
     assert f"{counted:,}" in page.expander[0].markdown[0].value
     assert f"{12 * counted / 2**30:.1f} GiB on disk" in page.expander[0].markdown[0].value
+
+
+@pytest.mark.parametrize("kind", ["cnn", "dqn"])
+def test_the_other_kinds_are_counted_too(kind: str) -> None:
+    page = AppTest.from_file(ROOT / "app" / "views" / "size.py", default_timeout=60)
+    page.query_params["kind"] = kind
+    page.run()
+    assert not page.exception
+    assert page.subheader[0].value.startswith(f"{size(kinds.preset(kind, 'base')).parameters:,} parameters counted")
+    assert not page.expander

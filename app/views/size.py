@@ -1,4 +1,4 @@
-"""Size: how big each preset is, counted from the network itself, and whether its documentation is true."""
+"""Size: how big each preset of each kind is, counted from the network itself, and whether its documentation is true."""
 
 from typing import Any
 
@@ -6,10 +6,11 @@ import streamlit as st
 
 from app import backend, charts, health
 from app.format import MISSING, apart, count, percent, several, size
-from model.presets import preset
+from model.kinds import PRESETS, preset
 from model.size import CHECKPOINT_BYTES, TRAINING_BYTES, Row, Size
 
-PRESETS = ("lite", "base", "wide", "legacy")
+ORDER = ("lite", "base", "wide", "legacy")  # from small to large
+USUAL = "transformer"
 SHAPE = st.column_config.TextColumn(width=170)
 TABLE_HEIGHT = 282  # a row cut in half says that there are more
 NAMES = {"cross": "Cross-timeframe attention"}  # where the network's own word says too little
@@ -19,20 +20,25 @@ SEEN = 0.01  # share below which a bar is a hair
 def page() -> None:
     st.title("Size", anchor=False)
     health.watch()
-    name = st.segmented_control(
-        "Preset",
-        PRESETS,
-        default="base",
-        required=True,
-        key="preset",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    sizes = {name: backend.size(preset(name)) for name in PRESETS}
+    with st.container(horizontal=True):
+        kind = choose("Kind", list(PRESETS), USUAL, "kind")
+        names = [name for name in ORDER if name in PRESETS[kind]]
+        name = choose("Preset", names, "base", "preset" if kind == USUAL else f"{kind}-preset")
+    sizes = {name: backend.size(preset(kind, name)) for name in names}
     st.subheader(verdict(sizes[name]), anchor=False)
     components(sizes[name])
     presets(sizes)
-    riddle(sizes["legacy"], opened=name == "legacy")
+    if "legacy" in sizes:
+        riddle(sizes["legacy"], opened=name == "legacy")
+
+
+def choose(title: str, names: list[str], usual: str, key: str) -> str:
+    """A row of names, whose choice lives in the address."""
+    return str(
+        st.segmented_control(
+            title, names, default=usual, required=True, key=key, bind="query-params", label_visibility="collapsed"
+        )
+    )
 
 
 def verdict(counted: Size) -> str:
