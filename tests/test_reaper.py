@@ -207,7 +207,7 @@ def test_mlflow_learns_of_a_death(project: Project) -> None:
     [
         ("done", None, f"run {RUN} is done: there is nothing to resume"),
         ("queued", None, f"run {RUN} is queued: there is nothing to resume"),
-        ("running", Process.this, f"run {RUN} is running: there is nothing to resume; process {os.getpid()} on "),
+        ("running", Process.this, f"run {RUN} is running: there is nothing to resume; process {{pid}} on "),
     ],
 )
 def test_what_cannot_be_resumed_is_refused_in_a_sentence(project: Project, own: str, owner: Any, words: str) -> None:
@@ -216,7 +216,7 @@ def test_what_cannot_be_resumed_is_refused_in_a_sentence(project: Project, own: 
         Ledger(project).begin(RUN, 1, owner())
     with pytest.raises(ValueError, match="there is nothing to resume") as caught:
         attempt.renew(project, RUN, resume=True, door="here")
-    assert str(caught.value).startswith(words)
+    assert str(caught.value).startswith(words.format(pid=os.getpid()))
 
 
 def test_a_dead_run_is_resumed_as_its_next_attempt(project: Project) -> None:
