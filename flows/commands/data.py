@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.given import filled
 from flows.output import show, table
 
 if TYPE_CHECKING:
     from flows.library import LibraryEntry
 
-app = typer.Typer(no_args_is_help=True, help="Data folders: import, validate, describe.")
+app = typer.Typer(no_args_is_help=True, help="Data folders and versions: import, validate, describe, use, versions.")
 
-Root = Annotated[Path | None, typer.Argument(help="A data folder; the project's data/ when left out.")]
+Root = Annotated[str | None, typer.Argument(callback=filled, help="A data folder; the project's data/ when left out.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
-def folder(root: Path | None) -> Path:
+def folder(root: str | None) -> Path:
     from flows.project import find_project
 
-    return root if root is not None else find_project().root / "data"
+    return Path(root) if root else find_project().root / "data"
 
 
 def candle_source(text: str) -> tuple[str, str, Path]:
@@ -40,7 +41,7 @@ def import_(
     primary: Annotated[str, typer.Option(help="The symbol that was annotated.")],
     reference: Annotated[str, typer.Option(help="The symbol of the reference stream.")],
     timeframes: Annotated[str, typer.Option(help="Streams of the primary symbol, such as 1m,15m,1h,1d.")],
-    name: Annotated[str, typer.Option(help="What to call the dataset.")] = "imported",
+    name: Annotated[str, typer.Option(callback=filled, help="What to call the dataset.")] = "imported",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing data folder.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -76,7 +77,9 @@ def imported(done: dict[str, Any]) -> list[str]:
 
 
 @app.command()
-def use(version: Annotated[str, typer.Argument(help="A version's first letters.")], as_json: Json = False) -> None:
+def use(
+    version: Annotated[str, typer.Argument(callback=filled, help="A version's first letters.")], as_json: Json = False
+) -> None:
     """Put a known dataset version into data/ and data.dvc; the one that leaves stays in the DVC cache."""
     from flows import library
 
