@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED
+from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED, listed
 
 Cells = dict[str, str]
 MOST_ROWS = 1_000_000  # a lifetime of trades; more is a mistake or an attack
@@ -69,13 +69,15 @@ def _check_header(file: str, header: list[str]) -> None:
     """Refuse a header that lacks a column, repeats one or has one we do not know."""
     missing = [name for name in ANNOTATION_REQUIRED if name not in header]
     if missing:
-        found = ", ".join(header) or "nothing"
-        raise ValueError(f"{file} row 1: column {missing[0]} is missing, found {found}{_separator_hint(header)}")
+        raise ValueError(
+            f"{file} row 1: column {missing[0]} is missing, found {listed(header)}{_separator_hint(header)}"
+        )
     unknown = [name for name in header if name not in ANNOTATION_COLUMNS]
     if unknown:
         raise ValueError(f"{file} row 1: column {unknown[0]!r} is unknown, expected {', '.join(ANNOTATION_COLUMNS)}")
     if len(set(header)) != len(header):
-        raise ValueError(f"{file} row 1: a column is there twice in {', '.join(header)}")
+        twice = next(name for name in header if header.count(name) > 1)
+        raise ValueError(f"{file} row 1: column {twice} is there twice")
 
 
 def _separator_hint(header: list[str]) -> str:

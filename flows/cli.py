@@ -12,7 +12,7 @@ from flows import output
 from flows.commands import again, data, doctor, model, predict, prune, registry, sync
 from flows.commands.foreground import CANCELLED, carry_on
 from flows.commands.given import filled
-from flows.errors import BAD_INPUT, classify
+from flows.errors import BAD_INPUT, bounded, classify
 from flows.project import Project, find_project
 
 app = typer.Typer(
@@ -179,7 +179,7 @@ def main() -> None:
         print(CANCELLED, file=sys.stderr)
         sys.exit(INTERRUPTED)
     except typer.TyperException as error:  # the words of the command line itself are off
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {bounded(str(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except Exception as error:  # every other error becomes a sentence here
         report = classify(error)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from dataset.schema import CANDLE_COLUMNS
+from dataset.schema import CANDLE_COLUMNS, listed
 
 Column: TypeAlias = list[str] | pa.ChunkedArray  # text cells of a CSV, typed cells of Parquet and Feather
 
@@ -90,8 +90,10 @@ def _places(file: str, header: list[str]) -> dict[str, int]:
         known = TIME_NAMES if wanted == "open_time" else (wanted,)
         found = [place for place, name in enumerate(names) if name in known]
         if not found:
-            raise ValueError(f"{file} row 1: column {wanted} is missing, found {', '.join(names) or 'nothing'}")
+            raise ValueError(f"{file} row 1: column {wanted} is missing, found {listed(names)}")
         if len(found) > 1:
-            raise ValueError(f"{file} row 1: columns {' and '.join(names[p] for p in found)} could both be {wanted}")
+            raise ValueError(
+                f"{file} row 1: columns {' and '.join(names[p] for p in found[:3])} could both be {wanted}"
+            )
         places[wanted] = found[0]
     return places
