@@ -77,7 +77,7 @@ def _check_header(file: str, header: list[str]) -> None:
         raise ValueError(f"{file} row 1: column {unknown[0]!r} is unknown, expected {', '.join(ANNOTATION_COLUMNS)}")
     if len(set(header)) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise ValueError(f"{file} row 1: column {twice} is there twice")
+        raise ValueError(f"{file} row 1: a column is there twice: {twice}")
 
 
 def _separator_hint(header: list[str]) -> str:
