@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dataset.encoding import UTF_8, unreadable
 from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED, listed
 
 Cells = dict[str, str]
@@ -20,21 +21,21 @@ FORMULA = tuple("=+-@|%＝＋－＠")  # what a spreadsheet takes for the start 
 def read_cells(path: Path) -> list[tuple[int, Cells]]:
     """(row number, cells as text) of a CSV or Parquet file; blank lines are counted and left out.
 
-    Raises ValueError if the file cannot be read, lacks a column or has an unknown one, or a row has too many cells.
+    Raises ValueError if the file cannot be read, lacks a column or has an unknown one, or a row has other cells.
     """
     try:
         rows = list(_parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path))
     except (csv.Error, UnicodeDecodeError, pa.ArrowException, OSError) as error:
         if isinstance(error, MemoryError):  # one of Arrow's is both
             raise
-        raise ValueError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None
+        raise ValueError(unreadable(path, error)) from None
     header = [name.strip() for name in rows[0]] if rows else []
     _check_header(path.name, header)
     for number, row in enumerate(rows[1:], start=2):
-        if len(row) > len(header):
+        if len(row) != len(header) and any(cell.strip() for cell in row):
             raise ValueError(f"{path.name} row {number} has {len(row)} cells, expected {len(header)}")
     return [
-        (number, dict(zip(header, [_unled(cell.strip()) for cell in row], strict=False)))
+        (number, dict(zip(header, [_unled(cell.strip()) for cell in row], strict=True)))
         for number, row in enumerate(rows[1:], start=2)
         if any(cell.strip() for cell in row)
     ]
@@ -46,7 +47,7 @@ def _unled(cell: str) -> str:
 
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open(encoding=UTF_8, newline="") as file:
         yield from csv.reader(file, strict=True)
 
 
