@@ -1,18 +1,20 @@
 """Candles that do not reach far enough back: found before a run, told with the stream, the numbers and the remedy."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from app_project import small_project
+from checkout import ROOT
 from command_line import ended
 from data_root import INFO, trade_on, walk, write_candles, write_root, write_trades
 
 from dataset.config import PreprocessConfig
 from dataset.enough import history_findings
 from dataset.samples import build
-from dataset.schema import write_info
+from dataset.schema import candle_path, write_info
 from flows.imports import Upload, Wanted, bring_in
 from flows.params import Params, change, write_params
 
@@ -60,6 +62,18 @@ def test_a_stream_without_a_complete_candle_is_found_too(root: Path) -> None:
     write_info(root, replace(INFO, timeframes=("1m", "2d")))
     (found,) = history_findings(root, PreprocessConfig())
     assert "stream SIM/ETH 2d has no complete candle" in found.message
+
+
+def test_the_import_that_the_readme_shows_gives_samples_of_a_month_of_minutes(tmp_path: Path) -> None:
+    shown = re.search(r"--timeframes (\S+) ", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert shown is not None
+    month = walk(30 * 24 * 60)
+    write_root(tmp_path / "data", [trade_on(month, 40_000, 40_060)])
+    write_info(tmp_path / "data", replace(INFO, timeframes=tuple(shown[1].split(","))))
+    (candle_path(tmp_path / "data", "SIM/ETH", "15m")).unlink()
+    for symbol in ("SIM/ETH", "SIM/BTC"):
+        write_candles(tmp_path / "data", symbol, month)
+    assert history_findings(tmp_path / "data", PreprocessConfig()) == []
 
 
 @pytest.fixture
