@@ -10,6 +10,7 @@ from app_project import small_project
 from checkout import ROOT
 from command_line import ended
 from data_root import INFO, trade_on, walk, write_candles, write_root, write_trades
+from streamlit.testing.v1 import AppTest
 
 from dataset.config import PreprocessConfig
 from dataset.enough import history_findings
@@ -130,3 +131,15 @@ def test_a_description_has_no_heading_without_words(
     assert not [line for line in out.splitlines() if len(line.split()) < 2]
     facts = json.loads(ended(monkeypatch, capsys, "data", "describe", "--json")[1])
     assert (facts["refused"], facts["warnings"]) == ([], [])
+
+
+def test_the_page_offers_the_timeframes_that_a_month_of_minutes_has_enough_of() -> None:
+    page = AppTest.from_function(own_candles).run()
+    assert not page.exception
+    assert page.multiselect[0].value == ["1m", "15m", "1h"]
+
+
+def own_candles() -> None:
+    from app.candle_files import candle_files
+
+    candle_files(100)
