@@ -106,6 +106,20 @@ def test_validate_and_the_summary_of_an_import_tell_it_before_a_run(
     assert ended(monkeypatch, capsys, "data", "validate", "new")[1] == "No findings.\n"
 
 
+def test_the_summary_of_an_import_counts_jumps_and_idle_candles(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bars = walk(1500)
+    bars.values[1200:, :4] *= 10
+    bars.values[1300, 4] = 0
+    write_candles(project / "data", "SIM/ETH", bars)
+    code, out, _ = ended(monkeypatch, capsys, *import_words("1m"))
+    assert code == 0
+    head, _, told = out.partition("\n2 warnings: see pivotline data validate new\n")
+    assert head
+    assert ["1m.parquet row 1202, close" in told, "1 candles have no volume" in told] == [True, True]
+
+
 def test_the_page_is_told_it_of_files_that_were_sent(project: Path) -> None:
     for package in ("flows", "dataset", "model"):
         (project / package).symlink_to(Path(__file__).parents[1] / package)

@@ -10,5 +10,6 @@ def filled(param: typer.CallbackParam, value: str | None) -> str | None:
     """
     if value is not None and not value.strip():
         name = param.opts[0] if param.opts[0].startswith("-") else (param.metavar or param.opts[0]).upper()
-        raise ValueError(f"{name} is empty, expected a value; leave it out where none is meant")
+        remedy = "" if param.required else "; leave it out where none is meant"
+        raise ValueError(f"{name} is empty, expected a value{remedy}")
     return value
