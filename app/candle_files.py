@@ -9,7 +9,7 @@ from app.format import plain
 from flows.control import Upload
 
 TIMEFRAMES = ("1m", "5m", "15m", "30m", "1h", "4h", "1d")
-STREAMS = ("1m", "15m", "1h", "1d")
+STREAMS = ("1m", "15m", "1h")  # what a month of minutes has enough of
 PAIR = re.compile(r"([A-Za-z0-9]{2,10})[_/-]([A-Za-z]{3,5})(?![A-Za-z])")
 BAR = re.compile(r"(?<![A-Za-z0-9])([1-9][0-9]?[mhd])(?![A-Za-z0-9])")
 
@@ -26,10 +26,11 @@ def candle_files(most_mib: int) -> tuple[list[Upload], dict[str, Any]]:
     uploads = [described(number, file) for number, file in enumerate(sent)]
     symbols = list(dict.fromkeys(upload.symbol for upload in uploads if upload.symbol))
     primary, reference = pair(symbols) if symbols else ("", "")
+    sent_steps = {upload.timeframe for upload in uploads if upload.symbol == primary}
     steps = st.multiselect(
         "Timeframes of the annotated symbol, short to long",
         TIMEFRAMES,
-        default=STREAMS,
+        default=[step for step in TIMEFRAMES if step in sent_steps.union(STREAMS)],
         help="The first is that of the annotations. Longer ones without a file are made from shorter ones.",
     )
     ordered = tuple(step for step in TIMEFRAMES if step in steps)

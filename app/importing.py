@@ -15,7 +15,7 @@ from flows.errors import classify
 
 OPEN, READY, REFUSED = "import is open", "import that is checked", "why an import was refused"
 ASKED_FOR = "files and settings of the last check"
-MORE = re.compile(r" \(\d+ more\)$")  # on the first of several findings
+MORE = re.compile(r" \((\d+) more\)$")  # on the first of several findings
 QUESTION, SAID = "version or import to put into data/", "what came of a change of data/"
 MOST_MIB = 100
 HERE, OWN = "Those of this dataset", "Own files"
@@ -95,8 +95,9 @@ def result(known: list[LibraryEntry]) -> None:
     refused, ready = st.session_state.get(REFUSED), st.session_state.get(READY)
     if refused:
         lines = refused.splitlines()
+        more = MORE.search(lines[0])
         lines = [MORE.sub("", lines[0]), *lines[1:]]
-        told = f"{several(len(lines), 'finding')}, the first: " if len(lines) > 1 else ""
+        told = f"{several(int(more[1]) + 1, 'finding')}, the first: " if more else ""
         st.error(f"{told}{plain(lines[0])}. Nothing was imported; the dataset in data/ is as it was.")
         if len(lines) > 1:
             findings(lines)

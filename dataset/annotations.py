@@ -119,6 +119,7 @@ def _problems(cells: Cells) -> Iterator[tuple[str, str, str]]:
     for name in ("entry_price", "exit_price", "stop_price", "target_price"):
         if cells.get(name) or name in ANNOTATION_REQUIRED:
             yield from _price_problems(name, cells.get(name, ""))
+    yield from _stop_problems(cells)
 
 
 def _name_problems(cells: Cells) -> Iterator[tuple[str, str, str]]:
@@ -140,6 +141,18 @@ def _price_problems(name: str, text: str) -> Iterator[tuple[str, str, str]]:
         price = math.nan
     if not 0 < price < HIGHEST_PRICE or "_" in text:
         yield name, "price", f"{text!r} is no price, expected a number above 0 and below {HIGHEST_PRICE:g}"
+
+
+def _stop_problems(cells: Cells) -> Iterator[tuple[str, str, str]]:
+    """A stop ends a trade that goes wrong: it lies below the entry of a long trade, above that of a short one."""
+    try:
+        entry, stop = float(cells.get("entry_price", "")), float(cells.get("stop_price", ""))
+    except ValueError:  # told by its own rule, or no stop
+        return
+    side = cells.get("side")
+    if (side == "long" and stop >= entry) or (side == "short" and stop <= entry):
+        where = "below" if side == "long" else "above"
+        yield "stop_price", "stop", f"{stop:g} of a {side} trade, expected {where} its entry of {entry:g}"
 
 
 def _annotation(row: int, cells: Cells) -> Annotation:

@@ -41,12 +41,26 @@ def _cell_findings(file: str, frame: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _step_findings(file: str, candles: Candles) -> Iterator[Finding]:
-    """Candles may not overlap: two bar sizes are mixed, or the file has the wrong name."""
+    """Candles may not overlap: two bar sizes are mixed, one is off the grid, or the file has the wrong name."""
     step = np.diff(candles.open_time, prepend=candles.open_time[:1] - candles.step_s)
+    short = step < candles.step_s
+    off = _off_grid(candles)
+    before_is_off = short & ~off & np.append(False, off[:-1])
+    broken = (short & ~before_is_off) | np.append(before_is_off[1:], False)
     expected = f"expected {candles.step_s} s or more for {candles.timeframe}"
-    yield from rows(
-        file, "open_time", "step", step < candles.step_s, lambda i: f"is {step[i]} s after the one before, {expected}"
-    )
+
+    def message(i: int) -> str:
+        apart = f"{step[i]} s after the one before" if short[i] else f"{step[i + 1]} s before the next one"
+        return f"is {apart}, {expected}"
+
+    yield from rows(file, "open_time", "step", broken, message)
+
+
+def _off_grid(candles: Candles) -> np.ndarray:
+    """(N,) bool: candles that do not begin where most of the file's do, counted from the last full step."""
+    begin = candles.open_time % candles.step_s
+    found, counts = np.unique(begin, return_counts=True)
+    return begin != found[counts.argmax()]
 
 
 def _shape_findings(file: str, frame: pd.DataFrame) -> Iterator[Finding]:

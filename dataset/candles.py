@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataset.schema import CANDLE_COLUMNS, UNIT_SECONDS, candle_path, timeframe_seconds
+from dataset.schema import CANDLE_COLUMNS, UNIT_SECONDS, candle_path, listed, timeframe_seconds
 
 OPEN, HIGH, LOW, CLOSE, VOLUME = range(5)
 
@@ -50,7 +50,7 @@ def read_frame(path: Path, columns: tuple[str, ...] = CANDLE_COLUMNS) -> pd.Data
         table = pq.ParquetFile(path)
         missing = [name for name in columns if name not in table.schema_arrow.names]
         if missing:
-            raise ValueError(f"column {missing[0]} is missing, found {', '.join(table.schema_arrow.names)}")
+            raise ValueError(f"column {missing[0]} is missing, found {listed(table.schema_arrow.names)}")
         return table.read(columns=list(columns)).to_pandas(ignore_metadata=True)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"the file cannot be read as Parquet: {str(error).splitlines()[0]}") from None

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED
+from dataset.encoding import UTF_8, unreadable
+from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED, listed
 
 Cells = dict[str, str]
 MOST_ROWS = 1_000_000  # a lifetime of trades; more is a mistake or an attack
@@ -20,21 +21,21 @@ FORMULA = tuple("=+-@|%＝＋－＠")  # what a spreadsheet takes for the start 
 def read_cells(path: Path) -> list[tuple[int, Cells]]:
     """(row number, cells as text) of a CSV or Parquet file; blank lines are counted and left out.
 
-    Raises ValueError if the file cannot be read, lacks a column or has an unknown one, or a row has too many cells.
+    Raises ValueError if the file cannot be read, lacks a column or has an unknown one, or a row has other cells.
     """
     try:
         rows = list(_parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path))
     except (csv.Error, UnicodeDecodeError, pa.ArrowException, OSError) as error:
         if isinstance(error, MemoryError):  # one of Arrow's is both
             raise
-        raise ValueError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None
+        raise ValueError(unreadable(path, error)) from None
     header = [name.strip() for name in rows[0]] if rows else []
     _check_header(path.name, header)
     for number, row in enumerate(rows[1:], start=2):
-        if len(row) > len(header):
+        if len(row) != len(header) and any(cell.strip() for cell in row):
             raise ValueError(f"{path.name} row {number} has {len(row)} cells, expected {len(header)}")
     return [
-        (number, dict(zip(header, [_unled(cell.strip()) for cell in row], strict=False)))
+        (number, dict(zip(header, [_unled(cell.strip()) for cell in row], strict=True)))
         for number, row in enumerate(rows[1:], start=2)
         if any(cell.strip() for cell in row)
     ]
@@ -46,7 +47,7 @@ def _unled(cell: str) -> str:
 
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open(encoding=UTF_8, newline="") as file:
         yield from csv.reader(file, strict=True)
 
 
@@ -69,13 +70,15 @@ def _check_header(file: str, header: list[str]) -> None:
     """Refuse a header that lacks a column, repeats one or has one we do not know."""
     missing = [name for name in ANNOTATION_REQUIRED if name not in header]
     if missing:
-        found = ", ".join(header) or "nothing"
-        raise ValueError(f"{file} row 1: column {missing[0]} is missing, found {found}{_separator_hint(header)}")
+        raise ValueError(
+            f"{file} row 1: column {missing[0]} is missing, found {listed(header)}{_separator_hint(header)}"
+        )
     unknown = [name for name in header if name not in ANNOTATION_COLUMNS]
     if unknown:
         raise ValueError(f"{file} row 1: column {unknown[0]!r} is unknown, expected {', '.join(ANNOTATION_COLUMNS)}")
     if len(set(header)) != len(header):
-        raise ValueError(f"{file} row 1: a column is there twice in {', '.join(header)}")
+        twice = next(name for name in header if header.count(name) > 1)
+        raise ValueError(f"{file} row 1: a column is there twice: {twice}")
 
 
 def _separator_hint(header: list[str]) -> str:

@@ -29,18 +29,25 @@ class Market:
 
 
 def load_market(root: Path, info: DatasetInfo, symbol: str) -> Market:
-    """Read the streams of a symbol from a validated data root.
+    """Read the streams of a symbol from a validated data root, and compute the indicators.
 
     Raises ValueError if a stream has no complete candle.
     """
+    names, streams = load_streams(root, info, symbol)
+    primary, reference = streams[0], streams[-1]
+    return Market(names, streams, tech_features(primary), market_features(primary, reference), load_book(root, symbol))
+
+
+def load_streams(root: Path, info: DatasetInfo, symbol: str) -> tuple[tuple[str, ...], tuple[Candles, ...]]:
+    """The names and candles of the streams of a symbol, T each. Raises ValueError as `load_market` does."""
     wanted = [(symbol, timeframe) for timeframe in info.timeframes] + [(info.reference, info.reference_timeframe)]
     names = tuple(" ".join(pair) for pair in wanted)
     streams = tuple(load(root, *pair) for pair in wanted)
     for name, candles in zip(names, streams, strict=True):
         if not len(candles.open_time):
-            raise ValueError(f"stream {name} has no complete candle, expected at least one")
-    primary, reference = streams[0], streams[-1]
-    return Market(names, streams, tech_features(primary), market_features(primary, reference), load_book(root, symbol))
+            remedy = "leave its timeframe out or give its own candles"
+            raise ValueError(f"stream {name} has no complete candle, expected at least one; {remedy}")
+    return names, streams
 
 
 def observe(market: Market, times: np.ndarray, seq_len: int, book_max_age_bars: int) -> dict[str, np.ndarray]:

@@ -12,15 +12,15 @@ import numpy as np
 from dataset.annotations import Annotation, by_entry, read_annotations
 from dataset.archive import load_samples, save_samples
 from dataset.config import PreprocessConfig
+from dataset.enough import decisions, history_findings, needed, there
 from dataset.labels import future_labels
-from dataset.moments import ENTRY, KINDS, NO_TRADE, Moment, action, moments
+from dataset.moments import ENTRY, KINDS, NO_TRADE, Moment, action
 from dataset.observation import Market, last_close, load_market, observe
 from dataset.position import flat, position_state
 from dataset.report import Refused, report
 from dataset.schema import read_info
 from dataset.split import split
 from dataset.validate import refuse, validate
-from dataset.windows import window_indices
 
 __all__ = ["PreprocessConfig", "build", "load_samples", "save_samples"]
 
@@ -45,32 +45,19 @@ def build(
     done = 0
     for symbol in sorted({trade.symbol for trade in trades}):
         market = load_market(root, info, symbol)
-        wanted = _moments(market, trades, symbol, config)
+        wanted = decisions(market.streams[0], trades, symbol, config)
         for start in range(0, len(wanted), CHUNK):
             kept = _with_history(market, trades, wanted[start : start + CHUNK], config, refused)
             parts.append(_samples(market, trades, kept, config))
             done += len(wanted[start : start + CHUNK])
             if progress is not None:
                 progress(done, len(trades) * config.samples_per_trade)
-    arrays = _join(parts, refused)
+    if not any(len(part["trade"]) for part in parts):
+        raise ValueError(f"no sample has enough history: {history_findings(root, config)[0].message}")
+    arrays = _join(parts)
     embargo_s = config.embargo_bars * market.streams[0].step_s
     arrays["split"], counts = split(arrays, config.train_fraction, config.validation_fraction, embargo_s)
     return arrays, report(info, market.names, trades, config, arrays, counts, refused, findings)
-
-
-def _moments(market: Market, trades: list[Annotation], symbol: str, config: PreprocessConfig) -> list[Moment]:
-    """The decisions on one symbol; each keeps the number of its trade among all trades."""
-    own = [number for number, trade in enumerate(trades) if trade.symbol == symbol]
-    primary = market.streams[0]
-    found = moments(
-        [trades[number] for number in own],
-        primary.step_s,
-        int(primary.close_time[0]),
-        holds=config.holds_per_trade,
-        no_trades=config.no_trades_per_trade,
-        gap_bars=config.no_trade_gap_bars,
-    )
-    return [Moment(moment.time, own[moment.trade], moment.kind) for moment in found]
 
 
 def _with_history(
@@ -78,15 +65,14 @@ def _with_history(
 ) -> list[Moment]:
     """The decisions whose windows are long enough; the others are noted in `refused`."""
     times = np.array([moment.time for moment in wanted])
-    needed = max(1, int(np.ceil(config.min_history * config.seq_len)))
-    there = np.stack([(window_indices(stream, times, config.seq_len) >= 0).sum(axis=1) for stream in market.streams])
+    least = needed(config)
     kept = []
-    for moment, counts in zip(wanted, there.T, strict=True):
+    for moment, counts in zip(wanted, there(market.streams, times, config.seq_len).T, strict=True):
         short = int(counts.argmin())
-        if counts[short] >= needed:
+        if counts[short] >= least:
             kept.append(moment)
         else:
-            reason = f"{market.names[short]} has {counts[short]} candles of the window, expected {needed}"
+            reason = f"{market.names[short]} has {counts[short]} candles of the window, expected {least}"
             refused.append(Refused(trades[moment.trade].annotation_id, KINDS[moment.kind], reason))
     return kept
 
@@ -126,13 +112,8 @@ def _position(trade: Annotation, moment: Moment, close: float, step_s: int) -> n
     return position_state(trade.direction, trade.entry_price, trade.stop_price, bars_held, close)
 
 
-def _join(parts: list[Arrays], refused: list[Refused]) -> Arrays:
-    """All chunks as one, in order of trade and then of decision as they were made.
-
-    Raises ValueError if there is no sample at all.
-    """
-    if not any(len(part["trade"]) for part in parts):
-        raise ValueError(f"no sample has enough history: {refused[0].reason}")
+def _join(parts: list[Arrays]) -> Arrays:
+    """All chunks as one, in order of trade and then of decision as they were made."""
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     order = np.argsort(joined["trade"], kind="stable")
     return {name: values[order] for name, values in joined.items()}

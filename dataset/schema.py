@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,12 @@ class DatasetInfo:
     def streams(self) -> int:
         """Number of streams of a sample: T."""
         return len(self.timeframes) + 1
+
+
+def listed(columns: Sequence[str], most: int = 12) -> str:
+    """Columns for a sentence: the first of them, and how many there are where they are many."""
+    told = ", ".join(columns[:most]) or "nothing"
+    return told if len(columns) <= most else f"{told} and {len(columns) - most:,} more"
 
 
 def timeframe_seconds(timeframe: str) -> int:

@@ -11,7 +11,8 @@ import typer
 from flows import output
 from flows.commands import again, data, doctor, model, predict, prune, registry, sync
 from flows.commands.foreground import CANCELLED, carry_on
-from flows.errors import BAD_INPUT, classify
+from flows.commands.given import filled
+from flows.errors import BAD_INPUT, bounded, classify
 from flows.project import Project, find_project
 
 app = typer.Typer(
@@ -38,9 +39,13 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", help="A setting over params.yaml, such as train.epochs=3; may be repeated."),
 ]
-Data = Annotated[Path | None, typer.Option("--data", help="A data folder instead of the project's data/.")]
+Data = Annotated[
+    str | None,
+    typer.Option("--data", metavar="FOLDER", callback=filled, help="A data folder instead of the project's data/."),
+]
 Version = Annotated[
-    str | None, typer.Option("--dataset-version", help="A dataset version that data.dvc or an earlier run names.")
+    str | None,
+    typer.Option("--dataset-version", callback=filled, help="A dataset version that data.dvc or an earlier run names."),
 ]
 
 
@@ -48,6 +53,13 @@ def chosen(changes: list[str] | None) -> dict[str, dict[str, Any]]:
     from flows.params import merge, parse_change
 
     return merge([parse_change(text) for text in changes or []])
+
+
+def data_folder(data: str | None, dataset_version: str | None) -> Path | None:
+    """The folder of `--data`. Raises ValueError where a version is asked for too: which of them is meant is a guess."""
+    if data and dataset_version:
+        raise ValueError(f"--data {data} and --dataset-version {dataset_version} are both given, expected one of them")
+    return Path(data).resolve() if data else None
 
 
 @app.command()
@@ -58,13 +70,12 @@ def run(changes: Changes = None, data: Data = None, dataset_version: Version = N
     from flows.sync import at_start
     from flows.workspace import create
 
+    folder = data_folder(data, dataset_version)
     project, run_id = find_project(), new_run_id()
     say = output.quiet if as_json else output.line
     reap(project, say)
     at_start(project, say)
-    workspace = create(
-        project, run_id, chosen(changes), data=data.resolve() if data else None, dataset_version=dataset_version
-    )
+    workspace = create(project, run_id, chosen(changes), data=folder, dataset_version=dataset_version)
     say(f"run {run_id} in {workspace}")
     say(frozen(project, workspace))
     carry_on(project, run_id, as_json)
@@ -85,7 +96,9 @@ def trigger(
     changes: Changes = None,
     data: Data = None,
     dataset_version: Version = None,
-    key: Annotated[str | None, typer.Option(help="Run id to use; the same key gives the same run.")] = None,
+    key: Annotated[
+        str | None, typer.Option(callback=filled, help="Run id to use; the same key gives the same run.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Put a run into the queue of the running stack."""
@@ -93,7 +106,7 @@ def trigger(
 
     from flows import control
 
-    done = control.trigger(chosen(changes), dataset_version, key, data.resolve() if data else None)
+    done = control.trigger(chosen(changes), dataset_version, key, data_folder(data, dataset_version))
     output.show(
         asdict(done),
         as_json,
@@ -103,7 +116,7 @@ def trigger(
 
 @app.command()
 def status(
-    run_id: Annotated[str | None, typer.Argument(help="One run; all when left out.")] = None,
+    run_id: Annotated[str | None, typer.Argument(callback=filled, help="One run; all when left out.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
     as_json: Json = False,
 ) -> None:
@@ -166,7 +179,7 @@ def main() -> None:
         print(CANCELLED, file=sys.stderr)
         sys.exit(INTERRUPTED)
     except typer.TyperException as error:  # the words of the command line itself are off
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {bounded(str(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except Exception as error:  # every other error becomes a sentence here
         report = classify(error)

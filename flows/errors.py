@@ -17,6 +17,8 @@ TERMINATED = 143  # as shells count a SIGTERM: 128 and the signal
 REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
 RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE, errno.EFBIG}
 
+MOST_CHARACTERS, MOST_LINES = 1000, 200  # of a line of an error, and of its lines: findings have one each
+
 
 class ServiceDownError(Exception):
     """A server that the command needs does not answer; the message names it and the remedy."""
@@ -49,7 +51,36 @@ class Report:
 
 
 def classify(error: BaseException) -> Report:
-    """The exit code and sentence of an error."""
+    """The exit code and sentence of an error, safe to show and never without end, whatever a file put into it."""
+    found = classified(error)
+    return Report(code=found.code, message=bounded(found.message))
+
+
+def bounded(text: str) -> str:
+    """Lines of a bounded length and number that say what was cut; doing it again changes nothing."""
+    lines = text.split("\n")
+    kept = [bounded_line(visible(line)) for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        kept[-1] = f"… and {len(lines) - MOST_LINES + 1:,} lines more"
+    return "\n".join(kept)
+
+
+def bounded_line(line: str) -> str:
+    if len(line) <= MOST_CHARACTERS:
+        return line
+    told = f"… (cut: {len(line):,} characters in all)"
+    return line[: MOST_CHARACTERS - len(told)] + told
+
+
+def visible(line: str) -> str:
+    """A line without what a terminal would carry out, or hide."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in line)
+
+
+def classified(error: BaseException) -> Report:
+    """The exit code and sentence of an error, as it was said."""
     if isinstance(error, StageError):
         return Report(code=error.code, message=str(error))
     if isinstance(error, CancelledError):

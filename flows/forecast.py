@@ -19,7 +19,7 @@ from model.dqn_presets import DqnConfig
 from model.kinds import NetworkConfig
 from model.plan import Plan, plan
 from model.shortage import remedy, there
-from model.verdict import FITS, word
+from model.verdict import FITS, TOO_LARGE, word
 
 OUT = Path("artifacts")
 
@@ -64,12 +64,15 @@ def digest_of(params: Params, config: NetworkConfig, samples: dict[str, np.ndarr
 
 
 def before(params: Params, planned: Plan) -> str:
-    """What is predicted, and whether the device has it; a run that does not fit is tried all the same."""
+    """What is predicted, and whether the device has it; a run that does not fit is tried all the same, and told so."""
     device = choose(params.train.device)
     total = there(device)[1]
     judged = word(planned, total)
     said = f"memory: {size_text(planned.predicted_bytes)} predicted at the peak, {judged} on {device.kind}"
-    return said if judged == FITS else f"{said} with {size_text(total)}; {remedy(params.train)}"
+    if judged == FITS:
+        return said
+    tried = ", and is tried all the same" if judged == TOO_LARGE else ""
+    return f"{said} with {size_text(total)}{tried}; {remedy(params.train)}"
 
 
 def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:

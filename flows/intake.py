@@ -11,6 +11,7 @@ from typing import Any
 
 from dataset.importers import CandleSource, import_dataset
 from flows.errors import classify
+from flows.params import load_params
 
 MOST_CPU_S = 180
 MOST_FILE_BYTES = 2 << 30
@@ -39,7 +40,9 @@ def main() -> None:
 def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     sources = [CandleSource(one["symbol"], one["timeframe"], Path(one["path"])) for one in order.pop("candles")]
     target, annotations, book = (order.pop(name) for name in ("target", "annotations", "book"))
-    return import_dataset(Path(target), Path(annotations), sources, book=Path(book) if book else None, **order)
+    config = load_params(Path("params.yaml")).preprocess
+    own_book = Path(book) if book else None
+    return import_dataset(Path(target), Path(annotations), sources, book=own_book, config=config, **order)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from flows.errors import visible
+
 
 def line(text: str) -> None:
     print(text, flush=True)
@@ -21,7 +23,7 @@ def show(found: Any, as_json: bool, lines: Callable[[], Iterable[str]]) -> None:
         print(json.dumps(found, default=str))
         return
     for text in lines():
-        print(text)
+        print("\n".join(visible(line) for line in text.split("\n")))
 
 
 def table(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> list[str]:

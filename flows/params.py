@@ -10,6 +10,8 @@ import yaml
 
 from dataset.bounds import check, setting
 from dataset.samples import PreprocessConfig
+from flows import plain_yaml
+from flows.plain_yaml import parse_value
 from model.dqn_recipe import DqnRecipe
 from model.kinds import PRESET_NAMES, PRESETS, NetworkConfig, preset
 from model.presets import adapted
@@ -97,13 +99,13 @@ def load_params(path: Path) -> Params:
     Raises ValueError naming the file with every unknown section, unknown key and value out of bounds.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ValueError(f"{path}: no such file; expected the settings of the run") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not YAML: {error}") from None
     try:
-        return change(Params(), content or {})
+        return change(Params(), plain_yaml.read(text))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -114,7 +116,8 @@ def change(params: Params, changes: Any) -> Params:
     Raises one ValueError with everything that is wrong.
     """
     if not isinstance(changes, Mapping):
-        raise ValueError(f"expected sections, got {type(changes).__name__}")
+        got = "nothing" if changes is None else f"a {type(changes).__name__}"
+        raise ValueError(f"expected sections such as train, got {got}")
     known = {section.name for section in fields(Params)}
     wrong = [
         f"unknown section '{name}', expected one of {', '.join(sorted(known))}" for name in changes if name not in known
@@ -157,20 +160,6 @@ def parse_change(text: str) -> dict[str, dict[str, Any]]:
         return {section: {key: parse_value(value)}}
     except ValueError as error:
         raise ValueError(f"--set {text.strip()}: {error}") from None
-
-
-def parse_value(text: str) -> Any:
-    """A value as YAML reads it. Raises ValueError for what is none."""
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"not YAML: {' '.join(str(error).split())}") from None
-    if isinstance(value, str):  # YAML 1.1 reads 1e-3 as text
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
 
 
 def merge(changes: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:

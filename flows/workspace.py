@@ -44,6 +44,7 @@ def create(
     one that an earlier run used. Raises ValueError for settings or a dataset that cannot be used, and leaves nothing
     behind then.
     """
+    assert data is None or dataset_version is None, "a run has one dataset"
     workspace = project.workspace(runfile.check_run_id(run_id))
     with runfile.claimed(project, run_id):
         if runfile.read(workspace):

@@ -23,4 +23,5 @@ class DqnRecipe:
     def __post_init__(self) -> None:
         check(self)
         if self.replay_start > self.replay_capacity:
-            raise ValueError(f"replay_start is {self.replay_start}, expected at most {self.replay_capacity}")
+            most = f"at most replay_capacity, which is {self.replay_capacity}"
+            raise ValueError(f"replay_start is {self.replay_start}, expected {most}")

@@ -181,13 +181,18 @@ def test_same_again_opens_the_form_with_the_settings_of_the_run(
     assert "train.seed" not in page.query_params
 
 
-def test_settings_of_a_link_that_cannot_be_used_are_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("value", "words"), [("-3", "train\\: epochs is \\-3"), ("!!timestamp x", "the tag \\!\\!timestamp is no plain")]
+)
+def test_settings_of_a_link_that_cannot_be_used_are_said(
+    server: Server, monkeypatch: pytest.MonkeyPatch, value: str, words: str
+) -> None:
     monkeypatch.setattr(backend, "datasets", lambda: [])
     page = AppTest.from_file(ROOT / "app" / "views" / "train.py", default_timeout=60)
-    page.query_params["train.epochs"] = "-3"
+    page.query_params["train.epochs"] = value
     page.run()
     assert not page.exception
-    assert "train\\: epochs is \\-3" in said(page)
+    assert words in said(page)
     assert page.number_input(key="train.epochs").value == load_params(ROOT / "params.yaml").train.epochs
 
 

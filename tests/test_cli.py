@@ -62,7 +62,7 @@ def swap_times(text: str) -> str:
 
 def other_price(text: str) -> str:
     head, row, rest = first_row(text)
-    row[head.index("entry_price")] = "1.0"
+    row[head.index("entry_price")] = "99999.0"  # above the stop of a long trade
     return joined(head, row, rest)
 
 

@@ -153,7 +153,7 @@ def test_only_the_newest_candles_and_book_count() -> None:
         ("training split has 0 episodes", lambda folder: training(folder, episodes=market(0, 2))),
         ("have 4 steps, expected at least 50", lambda folder: training(
             folder, replace(RECIPE, learn_every=50), episodes=market(1, 1, length=5))),
-        ("replay_start is 9, expected at most 8", lambda folder: DqnRecipe(replay_start=9, replay_capacity=8)),
+        ("at most replay_capacity, which is 8", lambda folder: DqnRecipe(replay_start=9, replay_capacity=8)),
         ("dqn has no preset 'legacy'", lambda folder: preset("dqn", "legacy")),
         ("price_data has 2 streams of 4 candles, expected 2 of at least 20", lambda folder: build(
             replace(TINY, window_bars=20))({"price_data": torch.zeros(1, 2, 4, 5), "position_state": torch.ones(5)})),

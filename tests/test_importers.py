@@ -18,9 +18,9 @@ from dataset.schema import read_info
 
 REAL = Path(__file__).parent.parent.parent / "shared" / "data" / "real"
 START = datetime(2024, 5, 1, tzinfo=UTC)
-ANNOTATIONS = """annotation_id,symbol,timeframe,side,entry_time,entry_price,exit_time,exit_price,note
-one,A/USD,1m,long,2024-05-01T01:00:00Z,100.5,2024-05-01T01:10:00Z,100.5,=1+1
-two,A/USD,1m,short,2024-05-01T04:00:00+02:00,100.5,2024-05-01T02:10:00Z,100.5,
+ANNOTATIONS = """annotation_id,symbol,timeframe,side,entry_time,entry_price,exit_time,exit_price,stop_price,note
+one,A/USD,1m,long,2024-05-01T01:00:00Z,100.5,2024-05-01T01:10:00Z,100.5,99,=1+1
+two,A/USD,1m,short,2024-05-01T04:00:00+02:00,100.5,2024-05-01T02:10:00Z,100.5,,
 """
 
 
@@ -189,6 +189,14 @@ BAD_CANDLES: dict[str, tuple[Callable[[pd.DataFrame], str], str]] = {
     "no volume": (lambda f: as_csv(f.drop(columns="volume"), iso), r"a\.csv row 1: column volume is missing"),
     "two times": (lambda f: as_csv(f.assign(date=1), iso), r"a\.csv row 1: columns time and date"),
     "short row": (lambda f: as_csv(f, iso) + "2024-05-01T05:00:00Z,1\n", r"a\.csv row 302 has 2 cells, expected 6"),
+    "off the grid": (
+        cell(52, "time", "2024-05-01T00:50:30Z"),
+        r"a\.csv row 52, open_time: is 30 s before the next .*60 s",
+    ),
+    "off the grid, early": (
+        cell(52, "time", "2024-05-01T00:49:30Z"),
+        r"a\.csv row 52, open_time: is 30 s after the one",
+    ),
     "no row": (lambda f: as_csv(f[:0], iso), r"a\.csv: holds no candle"),
     "nothing": (lambda f: "", r"a\.csv row 1: column open_time is missing"),
     "trade in a gap": (
@@ -218,6 +226,37 @@ def test_rows_are_those_of_the_file_even_if_it_is_newest_first_or_has_blank_line
     assert "a.csv row 11, high" in refused(inputs)
 
 
+def test_an_off_grid_candle_is_told_once_by_its_own_row(inputs: dict[str, Any]) -> None:
+    inputs["candles"][0].path.write_text(cell(52, "time", "2024-05-01T00:50:59Z")(bars()))
+    assert len(refused(inputs).splitlines()) == 1
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-16-be"])
+def test_text_that_is_no_utf_8_is_told_by_row_with_what_to_do(inputs: dict[str, Any], encoding: str) -> None:
+    row = 3 if encoding == "latin-1" else 1
+    inputs["annotations"].write_text(ANNOTATIONS.replace("100.5,,\n", '100.5,,"café\r\n"\n'), encoding=encoding)
+    words = f"row {row} is no UTF-8 text; save the file as UTF-8"
+    assert f"trades.csv cannot be read: {words}" in refused(inputs)
+    inputs["annotations"].write_text(ANNOTATIONS)
+    lines = as_csv(bars(), iso).splitlines()
+    text = "\n".join([lines[0] + ",note", lines[1] + ",", *(line + ",café" for line in lines[2:])])
+    inputs["candles"][0].path.write_text(text, encoding=encoding)
+    assert f"a.csv cannot be read: {words}" in refused(inputs)
+
+
+def test_a_row_with_too_few_cells_is_told_by_their_number(inputs: dict[str, Any]) -> None:
+    inputs["annotations"].write_text(ANNOTATIONS + "three,A/USD,1m\n")
+    assert refused(inputs) == "trades.csv row 4 has 3 cells, expected 10"
+    inputs["annotations"].write_text(ANNOTATIONS + "\n,,\n")
+    assert import_dataset(**inputs)["rows"] == 2
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/etc"])
+def test_what_is_there_and_no_file_is_told_so(inputs: dict[str, Any], path: str) -> None:
+    assert f"{path} is no file" in refused(inputs, annotations=Path(path))
+    assert f"{path} is no file" in refused(inputs, candles=[CandleSource("A/USD", "1m", Path(path))])
+
+
 def trade_row(**changes: str) -> str:
     header, first = ANNOTATIONS.splitlines()[:2]
     cells = dict(zip(header.split(","), first.split(","), strict=True)) | {"annotation_id": "bad"} | changes
@@ -226,6 +265,12 @@ def trade_row(**changes: str) -> str:
 
 BAD_TRADES = {
     "side": ({"side": "up"}, r"trades\.csv row 4, side: 'up'"),
+    "stop beyond": (
+        {"stop_price": "99999"},
+        r"row 4, stop_price: 99999 of a long trade, expected below .*100\.5 \(stop\)",
+    ),
+    "stop at entry": ({"stop_price": "100.5"}, r"trades\.csv row 4, stop_price: 100\.5 of a long trade"),
+    "stop of a short": ({"side": "short", "stop_price": "99"}, r"stop_price: 99 of a short trade, expected above"),
     "no zone": ({"entry_time": "2024-05-01T01:00:00"}, r"trades\.csv row 4, entry_time: .*no zone"),
     "exit first": ({"exit_time": "2024-05-01T00:50:00Z"}, r"trades\.csv row 4, exit_time: .*\(order\)"),
     "exit at entry": ({"exit_time": "2024-05-01T01:00:00Z"}, r"trades\.csv row 4, exit_time: .*\(order\)"),

@@ -166,7 +166,12 @@ def test_the_memory_of_legacy_is_explained_in_two_sentences() -> None:
     ("total", "said"),
     [
         (2**34, "memory: 1.0 GiB predicted at the peak, fits on cpu"),
-        (2**30, "memory: 1.0 GiB predicted at the peak, does not fit on cpu with 1.0 GiB; set precision to bf16"),
+        (3 * 2**29, "memory: 1.0 GiB predicted at the peak, tight on cpu with 1.5 GiB; set precision to bf16"),
+        (
+            2**30,
+            "memory: 1.0 GiB predicted at the peak, does not fit on cpu with 1.0 GiB, and is tried all the same; "
+            "set precision to bf16",
+        ),
     ],
 )
 def test_a_run_says_before_it_begins_whether_it_fits(monkeypatch: pytest.MonkeyPatch, total: int, said: str) -> None:

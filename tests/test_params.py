@@ -45,6 +45,21 @@ def test_settings_survive_the_file(tmp_path: Path) -> None:
         ("- 3", "expected sections"),
         ("train: {epochs: [", "not YAML"),
         ("model: {preset: huge}", "preset is 'huge'"),
+        ("train:\n  epochs: !!timestamp 99", "line 2: the tag !!timestamp is no plain value"),
+        ("train:\n  epochs: !!int 3", "line 2: the tag !!int"),
+        ("train:\n  epochs: 2026-11-30", "train: epochs is '2026-11-30', expected int"),
+        ("train: &all\n  epochs: 3\ndqn: *all", "line 1: the anchor all"),
+        ("train:\n  <<: {epochs: 3}", "unknown key train.<<"),
+        ("train:\n  epochs: =", "train: epochs is '=', expected int"),
+        ("train:\n  epochs: 3\n  seed: 1\n  epochs: 4", "line 4: 'epochs' is there twice"),
+        ("train: {epochs: 3}\ndqn: {}\ntrain: {epochs: 4}", "line 3: 'train' is there twice"),
+        ("train: {[1]: 3}", "line 1: found unhashable key"),
+        ("train: {epochs: " + "9" * 5000 + "}", "not YAML: Exceeds the limit"),
+        ("train: {epochs: " + "[" * 3000 + "]" * 3000 + "}", "line 1: is nested more than 20 deep"),
+        ("", "expected sections such as train, got nothing"),
+        ("# all as it was\n", "expected sections such as train, got nothing"),
+        ("null", "expected sections such as train, got nothing"),
+        ("[]", "expected sections such as train, got a list"),
     ],
 )
 def test_bad_settings_are_refused_with_file_and_key(tmp_path: Path, content: str, words: str) -> None:
@@ -68,6 +83,25 @@ def test_changes_on_the_command_line_are_read_as_yaml() -> None:
     assert merged == {"train": {"epochs": 3, "learning_rate": 1e-3, "batch_size": "auto", "checkpointing": False}}
     with pytest.raises(ValueError, match=r"expected section\.key=value"):
         parse_change("epochs=3")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("!!timestamp x", "line 1: the tag !!timestamp is no plain value"),
+        ("!!python/object:x 1", "the tag !!python/object:x"),
+        ("{a: 1, a: 2}", "'a' is there twice"),
+        ("[&a [], *a]", "the anchor a"),
+        ("[1", "line 1: not YAML"),
+        ("\x00", "not YAML: unacceptable character"),
+        ("[" * 3000, "nested more than 20 deep"),
+    ],
+)
+def test_a_value_that_is_not_plain_is_refused_where_it_was_given(value: str, words: str) -> None:
+    with pytest.raises(ValueError, match="--set train") as caught:
+        parse_change(f"train.epochs={value}")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_the_network_follows_the_settings() -> None:

@@ -120,7 +120,7 @@ def test_short_history_is_padded_and_counted_or_refused_and_named(tmp_path):
 
 def test_no_history_at_all_is_refused(tmp_path):
     write_root(tmp_path, [trade_on(walk(1500), 20, 30)])
-    with pytest.raises(ValueError, match="no sample has enough history: SIM/ETH 15m has 1 candles"):
+    with pytest.raises(ValueError, match="no sample has enough history: SIM/ETH 15m has at most 2 candles"):
         build(tmp_path, CONFIG)
 
 

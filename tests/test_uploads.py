@@ -96,6 +96,8 @@ HOSTILE = {
     "tar with a symlink": ("trades.csv", linked_tar(), "holds a tar archive"),
     "too large": ("trades.csv", bytes(MOST_UPLOAD_BYTES + 1), "expected at most 104,857,600"),
     "binary": ("trades.csv", b"a,b\n\x00\x01\x02\xff" * 50, "holds binary data"),
+    "utf-16": ("trades.csv", HEADER.encode("utf-16"), "row 1 is no UTF-8 text; save the file as UTF-8"),
+    "latin-1": ("trades.csv", (HEADER + "é").encode("latin-1"), "row 2 is no UTF-8 text; save the file as UTF-8"),
     "not utf-8": ("trades.csv", b"\xff\xfe\xfd" * 300, "cannot be read"),
     "empty": ("trades.csv", b"", "is empty"),
     "no suffix": ("trades", b"a", "ends in ''"),

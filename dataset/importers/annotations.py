@@ -45,7 +45,7 @@ def read_annotation_file(path: Path) -> ImportedAnnotations:
     Raises ValueError if the file is missing, too large, of another kind, unreadable, or lacks a column.
     """
     if not path.is_file():
-        raise ValueError(f"{path} is missing, expected a file of annotations")
+        raise ValueError(f"{path} is {'no file' if path.exists() else 'missing'}, expected a file of annotations")
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{path.name} ends in {path.suffix!r}, expected {' or '.join(SUFFIXES)}")
     if path.stat().st_size > MOST_BYTES:

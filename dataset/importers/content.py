@@ -22,6 +22,7 @@ ARCHIVES = {
     b"MZ": "a program",
 }
 MARKS = {".parquet": (b"PAR1",), ".feather": (b"ARROW1", b"FEA1")}
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # text with a mark in front: the reader says what to do
 TAR_MARK = slice(257, 262)  # where a tar archive says `ustar`
 
 
@@ -52,5 +53,5 @@ def check_content(label: str, content: bytes) -> None:
         raise ValueError(f"{label}: holds {held}, expected {kind[1:]}; it was not opened")
     if kind in MARKS and not content.startswith(MARKS[kind]):
         raise ValueError(f"{label}: does not begin as {kind[1:]} does; it was not opened")
-    if kind == ".csv" and b"\x00" in content[:4096]:
-        raise ValueError(f"{label}: holds binary data, expected text; it was not opened")
+    if kind == ".csv" and b"\x00" in content[:4096] and not content.startswith(UTF_16):
+        raise ValueError(f"{label}: holds binary data, expected UTF-8 text; it was not opened")

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dataset.candle_rules import candle_findings
+from dataset.config import PreprocessConfig
+from dataset.enough import history_findings
 from dataset.findings import Finding, errors, refuse
 from dataset.importers.annotations import ImportedAnnotations, read_annotation_file, write_annotations
 from dataset.importers.candles import CandleSource, ImportedCandles, read_candles
@@ -33,6 +35,7 @@ def import_dataset(
     simulated: bool = False,
     book: Path | None = None,
     now_s: float | None = None,
+    config: PreprocessConfig | None = None,
 ) -> dict[str, Any]:
     """Make a data root of a user's files and return what was taken.
 
@@ -40,6 +43,7 @@ def import_dataset(
     skip_rejected: trades that break a rule are left out and reported, instead of stopping the import.
     simulated: the candles are not of a real market. book: a folder of order books to take over.
     now_s: candles that close later are unfinished; the clock if None.
+    config: how samples would be made, to warn where the candles do not reach far enough back for one.
 
     Raises ValueError with every finding, the first of them first, and leaves `target` as it was.
     """
@@ -63,6 +67,7 @@ def import_dataset(
         staged = Path(folder) / "data"
         imported = [candles_of for candles_of, _ in read]
         trades, warnings = stage(staged, info, trades, imported, skip_rejected, book)
+        warnings += history_findings(staged, config) if config else []
         put_in_place(staged, target)
     return report(target, info, trades, imported, found + warnings)
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from dataset.schema import CANDLE_COLUMNS
+from dataset.encoding import UTF_8, unreadable
+from dataset.schema import CANDLE_COLUMNS, listed
 
 Column: TypeAlias = list[str] | pa.ChunkedArray  # text cells of a CSV, typed cells of Parquet and Feather
 
@@ -36,7 +37,7 @@ def read_table(path: Path) -> Table:
     Raises ValueError if it is missing, too large, of another kind, unreadable, or lacks or repeats a column.
     """
     if not path.is_file():
-        raise ValueError(f"{path} is missing, expected a candle file")
+        raise ValueError(f"{path} is {'no file' if path.exists() else 'missing'}, expected a candle file")
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{path.name} ends in {path.suffix!r}, expected {', '.join(SUFFIXES)}")
     if path.stat().st_size > MOST_BYTES:
@@ -46,11 +47,11 @@ def read_table(path: Path) -> Table:
     except (csv.Error, UnicodeDecodeError, pa.ArrowException, OSError) as error:
         if isinstance(error, MemoryError):  # one of Arrow's is both
             raise
-        raise ValueError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None
+        raise ValueError(unreadable(path, error)) from None
 
 
 def _csv(path: Path) -> Table:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open(encoding=UTF_8, newline="") as file:
         first = file.readline()
         delimiter = max(",;\t", key=first.count)
         file.seek(0)
@@ -90,8 +91,10 @@ def _places(file: str, header: list[str]) -> dict[str, int]:
         known = TIME_NAMES if wanted == "open_time" else (wanted,)
         found = [place for place, name in enumerate(names) if name in known]
         if not found:
-            raise ValueError(f"{file} row 1: column {wanted} is missing, found {', '.join(names) or 'nothing'}")
+            raise ValueError(f"{file} row 1: column {wanted} is missing, found {listed(names)}")
         if len(found) > 1:
-            raise ValueError(f"{file} row 1: columns {' and '.join(names[p] for p in found)} could both be {wanted}")
+            raise ValueError(
+                f"{file} row 1: columns {' and '.join(names[p] for p in found[:3])} could both be {wanted}"
+            )
         places[wanted] = found[0]
     return places

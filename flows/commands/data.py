@@ -6,21 +6,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.given import filled
 from flows.output import show, table
 
 if TYPE_CHECKING:
+    from dataset.config import PreprocessConfig
     from flows.library import LibraryEntry
 
-app = typer.Typer(no_args_is_help=True, help="Data folders: import, validate, describe.")
+app = typer.Typer(no_args_is_help=True, help="Data folders and versions: import, validate, describe, use, versions.")
 
-Root = Annotated[Path | None, typer.Argument(help="A data folder; the project's data/ when left out.")]
+Root = Annotated[str | None, typer.Argument(callback=filled, help="A data folder; the project's data/ when left out.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
-def folder(root: Path | None) -> Path:
+def folder(root: str | None) -> Path:
     from flows.project import find_project
 
-    return root if root is not None else find_project().root / "data"
+    return Path(root) if root else find_project().root / "data"
+
+
+def samples_config() -> "PreprocessConfig":
+    """The project's settings of the samples; the defaults outside a project."""
+    from dataset.config import PreprocessConfig
+    from flows.params import load_params
+    from flows.project import find_project
+
+    try:
+        project = find_project()
+    except ValueError:
+        return PreprocessConfig()
+    return load_params(project.root / "params.yaml").preprocess
 
 
 def candle_source(text: str) -> tuple[str, str, Path]:
@@ -40,7 +55,7 @@ def import_(
     primary: Annotated[str, typer.Option(help="The symbol that was annotated.")],
     reference: Annotated[str, typer.Option(help="The symbol of the reference stream.")],
     timeframes: Annotated[str, typer.Option(help="Streams of the primary symbol, such as 1m,15m,1h,1d.")],
-    name: Annotated[str, typer.Option(help="What to call the dataset.")] = "imported",
+    name: Annotated[str, typer.Option(callback=filled, help="What to call the dataset.")] = "imported",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing data folder.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -50,7 +65,7 @@ def import_(
     sources = [CandleSource(*candle_source(text)) for text in candles]
     steps = [part.strip() for part in timeframes.split(",")]
     done = import_dataset(
-        to, annotations, sources, primary=primary, reference=reference, timeframes=steps, name=name, replace=replace
+        *(to, annotations, sources, primary, reference, steps, name), replace=replace, config=samples_config()
     )
     show(done, as_json, lambda: imported(done))
 
@@ -72,11 +87,15 @@ def imported(done: dict[str, Any]) -> list[str]:
                 entry["file"],
             )
         )
-    return [*lines, *table(rows, right=(2,)), *done["rejections"], *done["warnings"]]
+    count = len(done["warnings"])
+    told = f"{count} {'warning' if count == 1 else 'warnings'}: see pivotline data validate {done['target']}"
+    return [*lines, *table(rows, right=(2,)), *done["rejections"], *([told] if count else []), *done["warnings"]]
 
 
 @app.command()
-def use(version: Annotated[str, typer.Argument(help="A version's first letters.")], as_json: Json = False) -> None:
+def use(
+    version: Annotated[str, typer.Argument(callback=filled, help="A version's first letters.")], as_json: Json = False
+) -> None:
     """Put a known dataset version into data/ and data.dvc; the one that leaves stays in the DVC cache."""
     from flows import library
 
@@ -105,18 +124,22 @@ def where(entry: "LibraryEntry") -> str:
 
 @app.command()
 def validate(root: Root = None, as_json: Json = False) -> None:
-    """Check every rule of a data folder; errors end with exit code 2."""
+    """Check every rule of a data folder, and that the settings give samples; errors end with exit code 2."""
+    from dataset.enough import history_findings
+    from dataset.findings import errors
     from dataset.validate import validate as findings_of
 
     found = findings_of(folder(root))
-    errors = [entry for entry in found if entry.severity == "error"]
+    if not errors(found):
+        found += history_findings(folder(root), samples_config())
+    broken = len(errors(found))
     show(
         {"findings": [asdict(entry) for entry in found]},
         as_json,
         lambda: [str(entry) for entry in found] or ["No findings."],
     )
-    if errors:
-        raise ValueError(f"{folder(root)}: {len(errors)} {'error' if len(errors) == 1 else 'errors'} to mend")
+    if broken:
+        raise ValueError(f"{folder(root)}: {broken} {'error' if broken == 1 else 'errors'} to mend")
 
 
 @app.command()
@@ -127,7 +150,7 @@ def describe(root: Root = None, as_json: Json = False) -> None:
     from flows.project import find_project
 
     facts = facts_of(folder(root), load_params(find_project().root / "params.yaml").preprocess)
-    show(facts, as_json, lambda: table([(name, plain(value)) for name, value in facts.items()]))
+    show(facts, as_json, lambda: table([(name, plain(value)) for name, value in facts.items() if value != []]))
 
 
 def plain(value: object) -> str:
