@@ -155,6 +155,26 @@ def test_a_setting_that_is_no_value_is_bad_input_and_named(project: Project, wor
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("status --limit 0", "--limit"),
+        ("up --app-port 0", "--app-port"),
+        ("model memory --device-gb 0", "--device-gb"),
+        ("model memory --batch auto", "--batch"),
+        ("model memory --batch 0", "--batch"),
+        ("model memory --seq-len x", "--seq-len"),
+        ("status --limit", "--limit"),
+        ("cancel", "run_id"),
+    ],
+)
+def test_the_option_that_is_off_is_named(project: Project, words: str, named: str) -> None:
+    done = pivotline(project.root, *words.split())
+    refused(done, 2, named)
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert " or auto" not in done.stderr  # which --batch does not take
+
+
 def test_numbers_without_end_are_bad_input(project: Project) -> None:
     refused(pivotline(project.root, "model", "memory", "--device-gb", "inf"), 2, "--device-gb is inf")
 

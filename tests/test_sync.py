@@ -170,7 +170,9 @@ def test_a_worker_catches_up_in_a_process_of_its_own(project: Project, monkeypat
     said: list[str] = []
     path = list(sys.path)
     before = catching_up.catch_up(project, said.append)
-    assert any(line.startswith(f"MLflow is level with run {RUN}:") and "registered as version 1" in line for line in said)
+    assert any(
+        line.startswith(f"MLflow is level with run {RUN}:") and "registered as version 1" in line for line in said
+    )
     assert sys.path == path
     assert catching_up.catch_up(project, said.append, before) == catching_up.NOTHING
 
