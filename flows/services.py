@@ -84,7 +84,7 @@ def by_whom(port: int) -> str:
     """The process that listens and its command, as far as we may see it."""
     with suppress(psutil.Error):
         for connection in psutil.net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+            if connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,) and connection.pid:
                 command = " ".join(psutil.Process(connection.pid).cmdline())
                 return f" by process {connection.pid} ({textwrap.shorten(command, 100)})"
     return ""

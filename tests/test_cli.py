@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checkout import copy_project
+from small_disk import small_disk
 
 from dataset.versions import version
 from flows.project import Project
@@ -187,6 +188,16 @@ def test_a_folder_that_is_no_dataset_makes_no_run(project: Project, tmp_path: Pa
 @pytest.mark.parametrize("folder", ["/proc/none/at/all", "/etc/passwd"])
 def test_a_state_folder_that_cannot_be_made_is_named_with_its_variable(project: Project, folder: str) -> None:
     refused(pivotline(project.root, "run", PIVOTLINE_STATE=folder), 3, folder, "PIVOTLINE_STATE")
+
+
+def test_a_state_folder_on_a_read_only_disk_is_named_with_its_variable(project: Project, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 4) as disk:
+        (disk / "locks").mkdir()
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        for words in (["up"], ["run"]):
+            done = pivotline(project.root, *words, PIVOTLINE_STATE=str(disk))
+            refused(done, 3, str(disk), "cannot be written to", "PIVOTLINE_STATE")
+            assert "prune" not in done.stderr
 
 
 def test_settings_that_are_no_text_are_named_by_file(project: Project) -> None:
