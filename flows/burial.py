@@ -14,6 +14,7 @@ from flows.process import Process, boot_id, session
 from flows.project import Project
 
 WAIT_S = 5.0
+ASKED = "as it was asked for"
 OFFER = "`pivotline resume` goes on from its newest checkpoint"
 
 
@@ -29,7 +30,7 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
     if attempt and attempt.process.boot_id == boot_id():
         reason += suspicion(record)
     asked = record.get("cancel_asked_at")
-    state, message = ("cancelled", "cancelled") if asked else ("crashed", f"{reason}; {OFFER}")
+    state, message = ("cancelled", ASKED) if asked else ("crashed", f"{reason}; {OFFER}")
     record = runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
     if attempt:
         untold = ("mlflow", "prefect") if record.get("flow_run_id") else ("mlflow",)

@@ -168,6 +168,11 @@ def serve() -> None:
     serve_flow()
 
 
+def worded(error: typer.TyperException) -> str:
+    """What is wrong with the command's words, with the name of the option or argument where it is one of them."""
+    return str(error.format_message()) if hasattr(error, "format_message") else str(error)
+
+
 def main() -> None:
     """The process edge: every error becomes one sentence and an exit code by class."""
     try:
@@ -179,7 +184,7 @@ def main() -> None:
         print(CANCELLED, file=sys.stderr)
         sys.exit(INTERRUPTED)
     except typer.TyperException as error:  # the words of the command line itself are off
-        print(f"error: {bounded(str(error))}", file=sys.stderr)
+        print(f"error: {bounded(worded(error))}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except Exception as error:  # every other error becomes a sentence here
         report = classify(error)

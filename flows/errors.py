@@ -111,7 +111,10 @@ def refused(error: OSError) -> str:
         there = next((path for path in (Path(place), *Path(place).parents) if path.exists()), Path.cwd())
         told.append(f"{shutil.disk_usage(there).free:,} bytes free")
     said = f"{error.strerror} at {place}" + (f" ({', '.join(told)})" if told else "")
-    return f"{said}; earlier files were kept, `pivotline prune` frees room"
+    if error.errno == errno.EROFS:
+        return f"{said}; if that is the state folder, set PIVOTLINE_STATE to one that can be written to"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return f"{said}; earlier files were kept" + (", `pivotline prune` frees room" if full else "")
 
 
 def stage_main(body: Callable[[], None]) -> None:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-PREFECT_URL = "http://127.0.0.1:4200/api"
+from flows.addresses import mlflow_url, prefect_url
+from flows.project import find_project
+
 ASK_S = 1.5
 START = os.environ.get("PIVOTLINE_START", "make up")  # what starts the servers: containers have another command
 REMEDY = f"start it with `{START}`"
@@ -21,13 +23,9 @@ class Service:
     detail: str
 
 
-def prefect_url() -> str:
-    return os.environ.get("PREFECT_API_URL") or PREFECT_URL
-
-
 def services() -> list[Service]:
     """Every server this process was told of, asked for its health within a second or so."""
-    mlflow = os.environ.get("MLFLOW_TRACKING_URI", "")
+    mlflow = mlflow_url(find_project())
     found = [ask("Prefect", prefect_url(), f"{prefect_url()}/health")]
     if mlflow.startswith("http"):
         found.append(ask("MLflow", mlflow, f"{mlflow}/health"))

@@ -3,6 +3,8 @@
 It also has its own end carried out when somebody asks for it who cannot reach its processes, from another container.
 """
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -83,6 +85,8 @@ class Keeper:
     def _beat(self) -> None:
         last, known, ending = time.monotonic(), False, False
         while not self._stop.wait(TICK_S):
+            if not self.workspace.is_dir():
+                return self._end_stage()
             if not ending and (ending := self._is_ended_from_elsewhere()):
                 cancellation.start(self.project, self.workspace.name)
             if self.recorder.mlflow_run_id and not known:
@@ -98,10 +102,18 @@ class Keeper:
             return bool((runfile.read(self.workspace) or {}).get("asked_elsewhere"))
         return False
 
+    def _end_stage(self) -> None:
+        """The run's folder was deleted: what works there can save nothing any more."""
+        if self.group:
+            with suppress(ProcessLookupError):
+                os.killpg(self.group.pid, signal.SIGKILL)
+
     def _say_so(self) -> None:
         self._try(lambda: self.ledger.beat(self.workspace.name, self.attempt, self.stage, self.group))
 
     def _try(self, write: Callable[[], None]) -> None:
+        if not (self.workspace.is_dir() or self.ledger.path.exists()):
+            return  # both were deleted, and a new ledger would know of nothing
         try:
             write()
         except OSError as error:

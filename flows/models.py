@@ -3,12 +3,12 @@
 MLflow's library is loaded only when it is asked, since that takes seconds; a server that is down is said within one.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows.addresses import mlflow_url
 from flows.errors import ServiceDownError
 from flows.health import REMEDY, ask
 from flows.params import load_params
@@ -92,7 +92,7 @@ def model_name(project: Project) -> str:
 @contextmanager
 def asked(project: Project) -> Iterator["MlflowClient"]:
     """A client of the record; raises ServiceDownError with the remedy when it does not answer."""
-    url = os.environ.get("MLFLOW_TRACKING_URI", "")
+    url = mlflow_url(project)
     if url.startswith("http") and not (health := ask("MLflow", url, f"{url}/health")).up:
         raise ServiceDownError(f"MLflow {health.detail}; {REMEDY}")
     from flows import tracking

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 from flows.process import Process, same_start, start_of
@@ -14,6 +15,7 @@ from flows.process import Process, same_start, start_of
 VARIABLE = "PIVOTLINE_OWNER"  # pid:start of the process that started the stage's process group
 EVERY_S = 0.25
 GRACE_S = 8.0  # for a training to finish its update and save
+SIGNS = (signal.SIGTERM, signal.SIGKILL)
 _gone = threading.Event()
 
 
@@ -23,9 +25,13 @@ def name() -> str:
     return f"{this.pid}:{this.started}"
 
 
-def watch(grace_s: float = GRACE_S) -> None:
-    """Ends this process soon after its owner or its parent is gone: SIGTERM, and SIGKILL after a grace."""
-    threading.Thread(target=_follow, args=(os.getppid(), owners(), grace_s), name="owner", daemon=True).start()
+def watch(grace_s: float = GRACE_S, signs: Sequence[int] = SIGNS) -> None:
+    """Ends this process soon after its owner or its parent is gone: by each of `signs`, a grace apart.
+
+    With an owner that it was told of, its whole process group ends.
+    """
+    told = (os.getppid(), owners(), grace_s, signs)
+    threading.Thread(target=_follow, args=told, name="owner", daemon=True).start()
 
 
 def is_gone() -> bool:
@@ -43,11 +49,11 @@ def owners() -> list[tuple[int, str]]:
     return [(int(pid), started), (leader, start_of(leader) or "")]
 
 
-def _follow(parent: int, watched: list[tuple[int, str]], grace_s: float) -> None:
+def _follow(parent: int, watched: list[tuple[int, str]], grace_s: float, signs: Sequence[int]) -> None:
     while os.getppid() == parent and all(same_start(start_of(pid), started) for pid, started in watched):
         time.sleep(EVERY_S)
     _gone.set()
-    for sign in (signal.SIGTERM, signal.SIGKILL):
+    for sign in signs:
         with suppress(ProcessLookupError):
             os.killpg(os.getpgrp(), sign) if watched else os.kill(os.getpid(), sign)
         time.sleep(grace_s)

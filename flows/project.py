@@ -40,10 +40,13 @@ class Project:
         try:
             self.locks.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            remedy = "set PIVOTLINE_STATE to a folder that can be made and written to"
-            raise ResourceError(
-                f"state folder {self.state}: {(error.strerror or str(error)).lower()}; {remedy}"
-            ) from None
+            raise self.unusable((error.strerror or str(error)).lower()) from None
+        if not all(os.access(folder, os.W_OK) for folder in (self.state, self.locks)):
+            raise self.unusable("cannot be written to")
+
+    def unusable(self, why: str) -> ResourceError:
+        remedy = "set PIVOTLINE_STATE to a folder that can be made and written to"
+        return ResourceError(f"state folder {self.state}: {why}; {remedy}")
 
 
 def find_project(start: Path | None = None) -> Project:

@@ -18,8 +18,9 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Completed, Crashed, Failed, Scheduled
 
+from flows.addresses import prefect_url
 from flows.errors import ServiceDownError
-from flows.health import ASK_S, REMEDY, ask, prefect_url
+from flows.health import ASK_S, REMEDY, ask
 
 DEPLOYMENT = "pivotline/local"
 ANSWER_S = 10.0  # for an order, which is worth a wait at a busy server; a look is not

@@ -57,6 +57,8 @@ class Recorder:
         self._done.set()
 
     def _round(self, work: Callable[[], None]) -> None:
+        if not self.workspace.is_dir():
+            return  # deleted under us: there is nothing to send, and our locks would make the state folder anew
         try:
             work()
         except OUTAGE as error:

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows import owner, runfile, summary
-from flows.burial import OFFER
-from flows.errors import CancelledError, StageKilledError, classify
+from flows import runfile, summary
+from flows.ending import ended_as
+from flows.errors import CancelledError
 from flows.keeper import Keeper, holding
-from flows.memory_kills import of_machine, suspicion
+from flows.memory_kills import of_machine
 from flows.params import load_params
 from flows.patience import while_answering
 from flows.progress import duration, size_text
@@ -167,23 +167,9 @@ def prune_outcome(project: Project, workspace: Path, say: Say) -> Outcome:
 
 
 def end_early(workspace: Path, recorder: Recorder, error: BaseException) -> str:
-    """Writes down why a run ended before its end, and returns as what.
-
-    Cancelled when it was asked for or a signal came, crashed when a process was killed under it, failed for an error.
-    """
+    """Writes down why a run ended before its end, and returns as what."""
     state, message = ended_as(workspace, error)
     runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
     recorder.finish("KILLED" if state == "cancelled" else "FAILED", {}, [])
     runfile.update(workspace, recorded=recorder.offline is None)
     return state
-
-
-def ended_as(workspace: Path, error: BaseException) -> tuple[str, str]:
-    record = runfile.read(workspace) or {}
-    if record.get("cancel_asked_at"):
-        return "cancelled", "cancelled"
-    if owner.is_gone():
-        return "crashed", f"the worker that ran it ended{suspicion(record)}; {OFFER}"
-    if isinstance(error, StageKilledError):
-        return "crashed", str(error)
-    return ("failed", classify(error).message) if isinstance(error, Exception) else ("cancelled", "cancelled")

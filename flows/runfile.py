@@ -15,6 +15,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from flows.errors import ResourceError
 from flows.project import Project
 
 NAME = "run.json"
@@ -98,5 +99,10 @@ def prove(workspace: Path, line: str) -> None:
 
 
 def writing(workspace: Path) -> FileLock:
-    """Keeps two writers of one record from losing each other's changes."""
+    """Keeps two writers of one record from losing each other's changes.
+
+    Raises ResourceError where somebody has deleted the run's folder, which the lock would make anew.
+    """
+    if not workspace.is_dir():
+        raise ResourceError(f"the folder of run {workspace.name} is gone ({workspace}); nothing else was touched")
     return FileLock(workspace / f".{NAME}.lock")

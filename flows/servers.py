@@ -3,6 +3,8 @@
 import sys
 from dataclasses import dataclass
 
+from flows import owner
+from flows.addresses import Stack
 from flows.project import Project
 from flows.stages import environment
 
@@ -59,13 +61,23 @@ def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
 
 
 def module(words: str, *more: str) -> tuple[str, ...]:
-    """The command that runs a module of this environment."""
-    return (sys.executable, "-m", *words.split(), *more)
+    """The command that runs a module of this environment, and ends it when `pivotline up` is gone."""
+    return (sys.executable, "-m", "flows.tether", *words.split(), *more)
 
 
-def variables(project: Project, ports: Ports) -> dict[str, str]:
-    """What every server and client of the embedded stack is told; nothing is sent home."""
+def stack(ports: Ports) -> Stack:
+    """The addresses that clients use."""
+    app, mlflow, prefect = (f"http://{HOST}:{port}" for port in (ports.app, ports.mlflow, ports.prefect))
+    return Stack.of_this(app, mlflow, f"{prefect}/api")
+
+
+def variables(project: Project, ports: Ports, server: Server) -> dict[str, str]:
+    """What every server and client of the embedded stack is told; nothing is sent home.
+
+    The worker ends alone when its owner is gone, see `flows.tether`.
+    """
     return environment(project) | {
+        owner.VARIABLE: "" if server.name == WORKER else owner.name(),
         "PIVOTLINE_PROJECT": str(project.root),
         "MLFLOW_TRACKING_URI": f"http://{HOST}:{ports.mlflow}",
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import textwrap
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -12,11 +13,14 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import psutil
+
 from flows import tracking
+from flows.addresses import alone
 from flows.errors import ServiceDownError
 from flows.project import Project
 from flows.revival import Revival
-from flows.servers import HOST, WORKER, Ports, Server, servers, variables
+from flows.servers import HOST, WORKER, Ports, Server, servers, stack, variables
 
 START_S = 90.0  # the longest a server may take to answer
 GRACE_S = 10.0
@@ -30,16 +34,22 @@ def up(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
 
     A server that dies is started again, and a run goes on meanwhile; one that does not stay up ends the stack.
 
-    Raises ServiceDownError naming the server that did not come up, ValueError for a port that is taken.
+    Raises ServiceDownError naming the server that did not come up, ValueError for a taken port or state folder.
     """
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, interrupt)
+    with alone(project, stack(ports)):
+        stand(project, ports, say)
+
+
+def stand(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
+    """Starts and looks after the servers of a state folder that is ours alone, and ends them."""
     first, worker = servers(project, ports)
     check_ports(first)
     (project.state / "logs").mkdir(parents=True, exist_ok=True)
     running: list[Running] = []
     try:
-        tracking.client(project)
+        tracking.client(project, tracking.file_uri(project))
         say("starting MLflow, Prefect and the page")
         for server in first:
             running.append((server, start(project, ports, server)))
@@ -66,8 +76,18 @@ def check_ports(plan: list[Server]) -> None:
     for server in plan:
         with socket.socket() as probe:
             if server.port and probe.connect_ex((HOST, server.port)) == 0:
-                taken = f"port {server.port} for {server.name} is taken"
+                taken = f"port {server.port} for {server.name} is taken{by_whom(server.port)}"
                 raise ValueError(f"{taken}: end what listens there or choose another with --{server.name}-port")
+
+
+def by_whom(port: int) -> str:
+    """The process that listens and its command, as far as we may see it."""
+    with suppress(psutil.Error):
+        for connection in psutil.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,) and connection.pid:
+                command = " ".join(psutil.Process(connection.pid).cmdline())
+                return f" by process {connection.pid} ({textwrap.shorten(command, 100)})"
+    return ""
 
 
 def start(project: Project, ports: Ports, server: Server) -> subprocess.Popen[bytes]:
@@ -76,7 +96,7 @@ def start(project: Project, ports: Ports, server: Server) -> subprocess.Popen[by
         return subprocess.Popen(
             server.command,
             cwd=project.root,
-            env=variables(project, ports),
+            env=variables(project, ports, server),
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=log,

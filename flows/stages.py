@@ -23,8 +23,9 @@ KILLED = re.compile(r"failed to run: .*exited with (-9|137)\b")  # DVC's words; 
 CACHED = re.compile(r"(is cached - skipping run|didn't change, skipping)")
 NOISE = re.compile(
     r"^(Running stage|Stage '.*'|> python|Generating lock file|Updating lock file|Use `dvc push`"
-    r"|Data and pipelines|\s*$)"
+    r"|Data and pipelines|ERROR: failed to reproduce '.*': failed to run: .*, exited with -?\d+\s*$|\s*$)"
 )
+SENTENCE = re.compile(r"error: ")  # of `stage_main`, in whose report it is: whoever runs the stage says it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +117,7 @@ def follow(process: subprocess.Popen[str], log: Path, say: Callable[[str], None]
             out.flush()
             cached = cached or bool(CACHED.search(line))
             killed = killed or bool(KILLED.search(line))
-            if not NOISE.match(line):
+            if not (NOISE.match(line) or SENTENCE.match(line)) and log.exists():  # last words on a deleted folder
                 say(line.rstrip("\n"))
     return cached, killed
 

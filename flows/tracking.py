@@ -18,6 +18,7 @@ from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 from sqlalchemy.exc import SQLAlchemyError
 
+from flows.addresses import mlflow_url
 from flows.project import Project
 from flows.versionview import RUN_TAG
 
@@ -37,17 +38,21 @@ OUTAGE = (MlflowException, SQLAlchemyError, OSError)  # a full disk comes as any
 
 
 def tracking_uri(project: Project) -> str:
-    """The server named by `MLFLOW_TRACKING_URI`, else the SQLite file in the state folder."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project.state / 'mlflow.db'}"
+    """The server that we are told of, else the SQLite file in the state folder."""
+    return mlflow_url(project) or file_uri(project)
 
 
-def client(project: Project) -> MlflowClient:
+def file_uri(project: Project) -> str:
+    return f"sqlite:///{project.state / 'mlflow.db'}"
+
+
+def client(project: Project, uri: str = "") -> MlflowClient:
     """A client of the record, whose database and experiment exist; raises one of OUTAGE when it cannot be reached."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     for name in ("mlflow", "mlflow.store.db.utils", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    uri = tracking_uri(project)
+    uri = uri or tracking_uri(project)
     if not answers(uri):
         raise ConnectionError(f"MLflow does not answer at {uri}")
     project.make_state()

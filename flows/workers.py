@@ -2,7 +2,8 @@
 
 import time
 
-from flows.health import Service, prefect_url
+from flows.addresses import prefect_url
+from flows.health import Service
 from flows.ledger import Ledger, LedgerError, Worker
 from flows.process import boot_id
 from flows.project import Project

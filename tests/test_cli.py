@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checkout import copy_project
+from small_disk import small_disk
 
 from dataset.versions import version
 from flows.project import Project
@@ -155,6 +156,26 @@ def test_a_setting_that_is_no_value_is_bad_input_and_named(project: Project, wor
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("status --limit 0", "--limit"),
+        ("up --app-port 0", "--app-port"),
+        ("model memory --device-gb 0", "--device-gb"),
+        ("model memory --batch auto", "--batch"),
+        ("model memory --batch 0", "--batch"),
+        ("model memory --seq-len x", "--seq-len"),
+        ("status --limit", "--limit"),
+        ("cancel", "run_id"),
+    ],
+)
+def test_the_option_that_is_off_is_named(project: Project, words: str, named: str) -> None:
+    done = pivotline(project.root, *words.split())
+    refused(done, 2, named)
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert " or auto" not in done.stderr  # which --batch does not take
+
+
 def test_numbers_without_end_are_bad_input(project: Project) -> None:
     refused(pivotline(project.root, "model", "memory", "--device-gb", "inf"), 2, "--device-gb is inf")
 
@@ -167,6 +188,16 @@ def test_a_folder_that_is_no_dataset_makes_no_run(project: Project, tmp_path: Pa
 @pytest.mark.parametrize("folder", ["/proc/none/at/all", "/etc/passwd"])
 def test_a_state_folder_that_cannot_be_made_is_named_with_its_variable(project: Project, folder: str) -> None:
     refused(pivotline(project.root, "run", PIVOTLINE_STATE=folder), 3, folder, "PIVOTLINE_STATE")
+
+
+def test_a_state_folder_on_a_read_only_disk_is_named_with_its_variable(project: Project, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 4) as disk:
+        (disk / "locks").mkdir()
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        for words in (["up"], ["run"]):
+            done = pivotline(project.root, *words, PIVOTLINE_STATE=str(disk))
+            refused(done, 3, str(disk), "cannot be written to", "PIVOTLINE_STATE")
+            assert "prune" not in done.stderr
 
 
 def test_settings_that_are_no_text_are_named_by_file(project: Project) -> None:

@@ -172,7 +172,7 @@ def serves(process: psutil.Process, project: Project) -> bool:
         words = process.cmdline()
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
-    return in_folder(process, str(project.root)) and ("streamlit" in words or words[2:4] == ["mlflow", "server"])
+    return in_folder(process, str(project.root)) and ("streamlit" in words or words[3:5] == ["mlflow", "server"])
 
 
 def in_folder(process: psutil.Process, folder: str) -> bool:

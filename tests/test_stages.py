@@ -72,9 +72,12 @@ def test_a_fresh_stage_runs_again_though_the_cache_knows_it(project: Project) ->
 )
 def test_a_stage_s_own_sentence_and_code_come_through(project: Project, script: str, code: int, words: str) -> None:
     body = f"from flows.errors import stage_main\ndef main():\n    {script}\nstage_main(main)\n"
+    folder, lines = workspace(project, body), list[str]()
     with pytest.raises(StageError, match=words) as caught:
-        stages.run_stage(project, workspace(project, body), "train", lambda line: None)
+        stages.run_stage(project, folder, "train", lines.append)
     assert caught.value.code == code
+    assert not [line for line in lines if line.lower().startswith("error")]  # whoever catches it says it, once
+    assert words in (folder / "logs" / "run.log").read_text()
 
 
 def test_a_stage_that_dies_without_a_word_is_named(project: Project) -> None:

@@ -43,7 +43,7 @@ def size(
 def memory(
     preset: Annotated[str, typer.Option(help="Which preset.")] = "base",
     kind: Annotated[str, typer.Option(help="Which kind of network: transformer or cnn.")] = "transformer",
-    batch: Annotated[int, typer.Option(help="Samples an update.")] = 5,
+    batch: Annotated[int, typer.Option(min=1, max=512, help="Samples an update.")] = 5,
     seq_len: Annotated[int, typer.Option(help="Candles a stream.")] = 200,
     precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
     checkpointing: Annotated[str, typer.Option(help="on or off: which of the two is judged.")] = "on",

@@ -97,7 +97,7 @@ def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:
     assert f"run {workspace.name} is running: there is nothing to resume; process {process.pid} on " in said
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait(20) == 143
-    assert record(workspace)["state"] == "cancelled"
+    assert (record(workspace)["state"], record(workspace)["message"]) == ("cancelled", "ended by SIGTERM")
     code, said = pivotline(project, "resume", workspace.name)
     assert code == 5, said  # the scripted stages leave no whole result
     assert record(workspace)["attempt"] == 2, said
