@@ -120,6 +120,26 @@ def test_mlflow_down_at_the_end_keeps_the_trained_model(healthy: Stack) -> None:
     assert "not recorded" in found["message"]
 
 
+def test_a_training_that_the_container_has_no_memory_for_says_so_and_the_next_one_runs(healthy: Stack) -> None:
+    """The kernel kills in the worker's container alone; the worker says why the run ended, and takes the next one."""
+    healthy.set("WORKER_MEMORY", "900m")
+    healthy.up()
+    try:
+        wide = {
+            "preprocess.seq_len": 200,
+            "model.preset": "base",
+            "train.batch_size": 180,
+            "train.checkpointing": False,
+        }
+        found = ended(healthy, healthy.trigger(SMALL | wide))
+        assert found["state"] == "crashed", found
+        assert "out of memory" in found["message"], found
+        assert ended(healthy, healthy.trigger(SMALL))["state"] == "done"
+    finally:
+        healthy.set("WORKER_MEMORY", "6g")
+        healthy.up()
+
+
 @pytest.mark.parametrize("how", ["killed", "removed"])
 def test_a_run_whose_worker_dies_is_crashed_and_the_next_one_runs(healthy: Stack, how: str) -> None:
     """Killed from outside the worker comes back by itself; one that somebody removed comes back with `up`."""
