@@ -20,7 +20,9 @@ RUN = "20261130-120000-abcdef"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return give_record(Project(root=tmp_path, state=tmp_path / "state"))
+    made = give_record(Project(root=tmp_path, state=tmp_path / "state"))
+    made.workspace(RUN).mkdir(parents=True)
+    return made
 
 
 def record() -> dict[str, Any]:
