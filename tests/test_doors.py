@@ -191,6 +191,11 @@ def test_the_second_run_is_restored_and_registers_its_own_version(foreground: tu
     assert [record["stages"][name]["state"] for name in ("preprocess", "train", "evaluate")] == ["cached"] * 3
 
 
+def heed_interrupts() -> None:
+    """A shell has what it starts in the background ignore Ctrl-C, and its children inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_says_so_and_leaves_no_process(
     foreground: tuple[Project, dict[str, Any]], sign: signal.Signals, code: int
@@ -199,7 +204,13 @@ def test_an_interrupted_run_says_so_and_leaves_no_process(
     command = [sys.executable, "-m", "flows.cli", "run", "--set", "train.epochs=900", "--set", f"train.seed={code}"]
     known = set(project.runs.iterdir())
     with subprocess.Popen(
-        command, cwd=project.root, env=environment(project), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=project.root,
+        env=environment(project),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
