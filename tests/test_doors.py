@@ -134,13 +134,19 @@ def test_a_triggered_run_is_restored_and_a_queued_one_can_be_cancelled(stack: tu
     assert follow(project, told, second)["state"] == "cancelled"
 
 
-def test_a_running_run_is_cancelled_with_all_its_processes(stack: tuple[Project, dict[str, str]]) -> None:
-    project, told = stack
-    run_id = answer(pivotline(project, "trigger", "--set", "train.epochs=900", "--json", **told))["run_id"]
+def training(project: Project, told: dict[str, str], epochs: int) -> str:
+    """The id of a triggered run, once it trains."""
+    run_id = answer(pivotline(project, "trigger", "--set", f"train.epochs={epochs}", "--json", **told))["run_id"]
     deadline = time.monotonic() + WAIT_S
     while not answer(pivotline(project, "status", run_id, "--json", **told))["progress"]:
         assert time.monotonic() < deadline
         time.sleep(0.5)
+    return str(run_id)
+
+
+def test_a_running_run_is_cancelled_with_all_its_processes(stack: tuple[Project, dict[str, str]]) -> None:
+    project, told = stack
+    run_id = training(project, told, epochs=900)
     assert pivotline(project, "cancel", run_id, **told).returncode == 0
     assert follow(project, told, run_id)["state"] == "cancelled"
     workspace = str(project.workspace(run_id))
@@ -150,17 +156,14 @@ def test_a_running_run_is_cancelled_with_all_its_processes(stack: tuple[Project,
 def test_a_run_goes_on_when_the_page_and_mlflow_are_killed(stack: tuple[Project, dict[str, str]]) -> None:
     """Both are started again, and the page shows the run as before."""
     project, told = stack
-    run_id = answer(pivotline(project, "trigger", "--set", "train.epochs=9", "--json", **told))["run_id"]
-    deadline = time.monotonic() + WAIT_S
-    while not answer(pivotline(project, "status", run_id, "--json", **told))["progress"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    run_id = training(project, told, epochs=9)
     killed = [process for process in psutil.process_iter() if serves(process, project)]
     assert len(killed) >= 2
     for process in killed:
         process.kill()
     view = follow(project, told, run_id)
     assert (view["state"], view["attempt"]) == ("done", 1), view["message"]
+    deadline = time.monotonic() + WAIT_S
     while not answers(told["app"]) or not answers(told["MLFLOW_TRACKING_URI"]):
         assert time.monotonic() < deadline
         time.sleep(0.5)
