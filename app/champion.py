@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import scores
-from app.format import plain, short, when, within
+from app.format import plain, short, spoken, when, within
 from app.registered import SHELF, Found
 from flows.control import VersionView
 from model.kinds import title
@@ -34,7 +34,7 @@ def draw(waiting: bool) -> None:
 
 def box(found: Found) -> None:
     if isinstance(found, str):
-        st.caption(f"The registry cannot be read: {plain(found)}")
+        st.caption(f"The registry cannot be read: {spoken(found)}")
         return
     best = next((view for view in found if CHAMPION in view.aliases), None)
     if best is None:

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from app import charts, confusions, differences, traces
+from app import charts, confusions, differences, text_table, traces
 from app.charts import Option
-from app.format import plain, several, tag
+from app.format import several, tag
 from app.traces import Traces
 from flows.runview import RunView
 from model.kinds import title
@@ -103,11 +103,8 @@ def facts(views: Sequence[RunView], found: Sequence[Traces]) -> None:
     apart, equal = differences.differing(views)
     st.markdown(f"**What differs** :gray[· {equal} settings are equal]")
     rows = apart | differences.outcomes(views, found)
-    st.table(
-        {"": [plain(label(key)) for key in rows]}
-        | {plain(tag(view.run_id)): [plain(values[at]) for values in rows.values()] for at, view in enumerate(views)},
-        border="horizontal",
-        hide_index=True,
+    text_table.draw(
+        [tag(view.run_id) for view in views], {label(key): values for key, values in rows.items()}, "differing"
     )
 
 

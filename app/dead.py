@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from app import backend, orders
-from app.format import plain
+from app.format import plain, spoken
 from flows.control import Accepted
 from flows.errors import classify
 from flows.runview import RunView
@@ -52,6 +52,6 @@ def proof(view: RunView) -> None:
     """The lines of a cancel as they happen, and why an order came to nothing."""
     refused = st.session_state.get(REFUSED)
     if refused and refused[0] == view.run_id:
-        st.error(plain(refused[1]))
+        st.error(spoken(refused[1]))
     if view.proof:
         st.markdown(f":gray[{' · '.join(map(plain, view.proof))}]")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import backend, charts
-from app.format import percent, plain, size
+from app.format import percent, plain, size, spoken
 
 CAN_GO = "#C9781F"  # amber: what can be freed
 STAYS = charts.MUTED
@@ -14,7 +14,7 @@ def show() -> None:
         used = backend.disk()
     except (ValueError, OSError) as error:
         st.subheader("Disk", anchor=False)
-        st.caption(plain(error))
+        st.caption(spoken(error))
         return
     budget = used.budget_bytes
     st.subheader(f"Disk: {size(used.used_bytes)}" + (f" of {size(budget)}" if budget else ""), anchor=False)

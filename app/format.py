@@ -10,6 +10,7 @@ MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|<>~$:&=^@")
 SPELLS = re.compile(
     r"(?<=:)(?=[a-z+\-][\w+\-/:]*:)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=@)(?=\w)|(?<=[-<>~])(?=[-=>])", re.IGNORECASE
 )
+COMMAND = re.compile(r"`((?:pivotline|make|docker|dvc|git) [^`\n]+)`")  # of ours, as it stands in a sentence
 JOINER = "\u2060"  # is not seen, and parts what would be read together
 SPELLED = {"seq_len": "sequence length", "no_trades_per_trade": "no-trades per trade"}
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
@@ -20,6 +21,17 @@ def plain(text: object) -> str:
     line = "".join(char if char.isprintable() else " " for char in str(text))
     parted = SPELLS.sub(JOINER, line.strip())
     return "".join(f"\\{char}" if char in MARKDOWN else char for char in parted)
+
+
+def spoken(text: object) -> str:
+    """A sentence of ours inside Markdown: its commands as code, all else plain, since it may quote what is not ours."""
+    parts = COMMAND.split(str(text))  # outside, command, outside, ...
+    return "".join(f"`{part}`" if at % 2 else padded(part) for at, part in enumerate(parts))
+
+
+def padded(text: str) -> str:
+    """Plain text that keeps the spaces at its ends."""
+    return f"{' ' * text[:1].isspace()}{plain(text)}{' ' * text[-1:].isspace()}" if text.strip() else text
 
 
 def size(count: float) -> str:

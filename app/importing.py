@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import dataset_reader
 from app.candle_files import candle_files
-from app.format import plain, several, short
+from app.format import plain, several, short, spoken
 from app.orders import REFUSALS
 from flows import control
 from flows.control import Imported, LibraryEntry, Upload, Wanted
@@ -98,7 +98,7 @@ def result(known: list[LibraryEntry]) -> None:
         more = MORE.search(lines[0])
         lines = [MORE.sub("", lines[0]), *lines[1:]]
         told = f"{several(int(more[1]) + 1, 'finding')}, the first: " if more else ""
-        st.error(f"{told}{plain(lines[0])}. Nothing was imported; the dataset in data/ is as it was.")
+        st.error(f"{told}{spoken(lines[0])}. Nothing was imported; the dataset in data/ is as it was.")
         if len(lines) > 1:
             findings(lines)
     elif ready:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import backend, charts, dead, newest, orders, outcome, traces
-from app.format import duration, plain, several, took, when
+from app.format import duration, plain, several, spoken, took, when
 from app.steps import step_line
 from app.traces import Traces
 from flows.runview import RunView
@@ -55,7 +55,7 @@ def known(wanted: str) -> RunView | None:
     try:
         return backend.run(wanted)
     except ValueError as error:
-        st.warning(plain(error))
+        st.warning(spoken(error))
         return None
 
 
@@ -68,7 +68,7 @@ def show(view: RunView, views: list[RunView], closed: bool) -> None:
     )
     notice(view, views)
     if newer := backend.newer_data(view.dataset_version):
-        st.caption(plain(newer))
+        st.caption(spoken(newer))
     dead.proof(view)
     if view.result:
         outcome.show(view)
@@ -119,13 +119,13 @@ def notice(view: RunView, views: list[RunView]) -> None:
     if view.state == "queued":
         ahead = (view.place or 1) - 1 + sum(other.state == "running" for other in views)
         start = f"It starts after {several(ahead, 'other run')}" if ahead else "It starts within seconds"
-        told = f": {plain(view.reason)}" if view.reason and not ahead else f". {start}"
+        told = f": {spoken(view.reason)}" if view.reason and not ahead else f". {start}"
         st.info(f"{plain(view.name)} is queued in place {view.place}{told}; this page may be closed.")
     elif view.state in ("failed", "crashed"):
         failed = [detail for _, state, detail in view.stages if state in ("failed", "crashed") and detail]
-        st.error(plain(view.message or next(iter(failed), f"The run {view.state} without a word.")))
+        st.error(spoken(view.message or next(iter(failed), f"The run {view.state} without a word.")))
     elif view.message:
-        st.caption(plain(view.message))
+        st.caption(spoken(view.message))
 
 
 def curves(rows: Traces) -> None:
@@ -160,4 +160,4 @@ def curves(rows: Traces) -> None:
 def log(view: RunView) -> None:
     lines = backend.log_tail(view.run_id, LOG_LINES)
     if lines:
-        st.code("\n".join(lines), language=None)
+        st.code("\n".join(lines), language=None, wrap_lines=True)

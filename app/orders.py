@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from app import backend
-from app.format import plain
+from app.format import plain, spoken
 from flows.errors import ResourceError, ServiceDownError, classify
 
 KEY = "key of the next run"
@@ -65,7 +65,7 @@ def may_cancel(run_id: str) -> None:
 def ask_to_cancel() -> None:
     """Opens the question that a press of Cancel run left behind, or says why the answer came to nothing."""
     if reason := st.session_state.pop(KEPT_ON, None):
-        st.error(plain(reason))
+        st.error(spoken(reason))
     if run_id := st.session_state.pop(CANCEL, None):
         confirm(run_id)
 

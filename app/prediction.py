@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import charts
-from app.format import plain, size
+from app.format import plain, size, spoken
 from app.plans import GB, PLANNER, Ask, memory_of
 from dataset.config import PreprocessConfig
 from model.device import Device
@@ -50,7 +50,7 @@ def draw(ask: Ask | None, device: Device) -> None:
     if planned is None:
         st.skeleton(height=HEIGHT)
     elif isinstance(planned, str):
-        st.caption(plain(planned))
+        st.caption(spoken(planned))
     else:
         head(planned, device)
         bars(planned)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.format import plain
+from app.format import spoken
 from app.orders import REFUSALS
 from flows.errors import classify
 
@@ -22,4 +22,4 @@ def carry_out(order: Callable[[], str]) -> bool:
 
 def say() -> None:
     if said := st.session_state.pop(SAID, None):
-        (st.info if said[0] else st.error)(plain(said[1]))
+        (st.info if said[0] else st.error)(spoken(said[1]))

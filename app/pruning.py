@@ -6,7 +6,7 @@ from collections import defaultdict
 import streamlit as st
 
 from app import charts, pressed
-from app.format import plain, several, size, tag
+from app.format import plain, several, size, spoken, tag
 from app.orders import REFUSALS
 from flows import control
 from flows.control import Pruned, PruneItem, PrunePlan
@@ -34,7 +34,7 @@ def section() -> None:
         found = plan()
     if isinstance(found, str):
         st.subheader("Checkpoints", anchor=False)
-        st.warning(f"What may go cannot be told now: {plain(found)}. Nothing is removed.")
+        st.warning(f"What may go cannot be told now: {spoken(found)}. Nothing is removed.")
         return
     st.subheader(f"Checkpoints and caches: {size(found.free_bytes + found.kept_bytes)}, {freed(found)}", anchor=False)
     if not found.items:

@@ -31,6 +31,10 @@ class Server:
     port: int | None = None
 
 
+# A thread a viewer: each arena of glibc keeps what one of them once needed. All views drawn: 655 MiB instead of 735.
+FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+
+
 def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
     """The three servers that start side by side, and the worker, which needs Prefect to be up."""
     mlflow, prefect, app = (f"http://{HOST}:{port}" for port in (ports.mlflow, ports.prefect, ports.app))
@@ -89,4 +93,5 @@ def variables(project: Project, ports: Ports, server: Server) -> dict[str, str]:
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
         "DO_NOT_TRACK": "1",
+        **(FEW_ARENAS if server.name == "app" else {}),
     }

@@ -46,3 +46,17 @@ def test_every_mark_of_markdown_in_foreign_text_is_escaped(mark: str) -> None:
 
 def test_foreign_text_stays_on_one_line() -> None:
     assert format.plain("a\n\n# b\t\x00c") == "a  \\# b  c"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Resume with `pivotline resume 2-a`.", "Resume with `pivotline resume 2-a`\\."),
+        ("`make data` fetches it", "`make data` fetches it"),
+        ("run `*x*` was lost", "run \\`\\*x\\*\\` was lost"),
+        ("an odd ` and `pivotline", "an odd \\` and \\`pivotline"),
+        ("`pivotline a\nb`", "\\`pivotline a b\\`"),
+    ],
+)
+def test_a_command_in_a_sentence_is_code_and_all_else_is_plain(said: str, expected: str) -> None:
+    assert format.spoken(said) == expected

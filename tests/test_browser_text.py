@@ -18,13 +18,16 @@ import sys
 import streamlit as st
 
 sys.path[:0] = {path!r}
-from app.format import plain
+from app import text_table
+from app.format import plain, spoken
 
 for place, text in enumerate({texts!r}):
     with st.container(key=f"text{{place}}"):
         st.markdown(plain(text))
         st.caption(plain(text))
         st.table({{plain("name"): [plain(text)]}})
+        st.info(spoken(text))
+        text_table.draw([text], {{text: [text]}}, f"table{{place}}")
 """
 SIGNS = (
     ":streamlit: :material/home: :+1:",
@@ -51,9 +54,14 @@ def test_foreign_text_is_shown_as_it_is(browser: Browser) -> None:
         page.goto(address)
         expect(page.locator(".stTable")).to_have_count(len(TOLD), timeout=60_000)
         for place, text in enumerate(TOLD):
-            words = " ".join("".join(char if char.isprintable() else " " for char in text).split())
             box = page.locator(f".st-key-text{place}")
-            for kind in ("stMarkdown", "stCaptionContainer", "stTable"):
-                shown = box.get_by_test_id(kind).first.inner_text().replace(JOINER, "")
-                assert words in " ".join(shown.split()), (kind, text)
+            for kind in ("stMarkdown", "stCaptionContainer", "stTable", "stAlert"):
+                assert words(text) in words(box.get_by_test_id(kind).first.inner_text()), (kind, text)
+            cells = box.get_by_test_id("stBidiComponentIsolated").locator("thead th:last-child, tbody th, tbody td")
+            assert [words(cell) for cell in cells.all_inner_texts()] == [words(text)] * 3, text
             assert box.locator("a, img, svg, code, b, strong, em, del, .katex, [role=img]").count() == 0, text
+
+
+def words(text: str) -> str:
+    """What can be seen of a text, in one line."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text.replace(JOINER, "")).split())

@@ -7,7 +7,7 @@ import streamlit as st
 from app import backend, dataset_reader, dataset_shape, health, importing, trade_export, versions_table
 from app.candles import HEIGHT, SHOWN, chart, frame
 from app.dataset_reader import library, window
-from app.format import count, plain, several, short
+from app.format import count, plain, several, short, spoken
 from app.trade_facts import facts
 from app.trade_marks import marks
 from dataset.annotations import Annotation
@@ -28,7 +28,7 @@ def page() -> None:
     try:
         known, config = library(), backend.defaults().preprocess
     except (ValueError, OSError) as error:
-        st.error(plain(error))
+        st.error(spoken(error))
         return
     with right.container(horizontal=True, horizontal_alignment="right"):
         importing.button()
@@ -78,7 +78,7 @@ def dataset(entry: LibraryEntry, config: PreprocessConfig) -> None:
         if trades:
             on_candles(entry.version, info, trades)
     except (ValueError, OSError) as error:
-        st.error(plain(str(error).splitlines()[0]))
+        st.error(spoken(str(error).splitlines()[0]))
         return
     show_findings(found, len(trades))
     if trades and not any(finding.severity == "error" for finding in found):

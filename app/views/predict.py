@@ -8,7 +8,7 @@ import streamlit as st
 from app import asking, dataset_reader, foresight, health, registry_reader, trust, version_words
 from app.candles import DOWN, HEIGHT, SHOWN, UP, chart, frame, picked
 from app.charts import MUTED, hbar
-from app.format import plain, short
+from app.format import plain, short, spoken
 from app.trade_marks import ends
 from dataset.annotations import Annotation
 from flows import control
@@ -25,7 +25,7 @@ def page() -> None:
     with st.spinner("Asking the registry"):
         found = registry_reader.registry()
     if found.problem:
-        st.warning(f"No version can be asked now: {plain(found.problem)}.")
+        st.warning(f"No version can be asked now: {spoken(found.problem)}.")
         return
     if not found.versions:
         st.markdown("No version yet to ask. A training registers its model; then it answers here.")
@@ -48,7 +48,7 @@ def page() -> None:
         with answer:
             draw(version, source, trades, time, None if isinstance(judged, str) else judged)
     except asking.REFUSALS as error:
-        answer.error(plain(asking.sentence(error)))
+        answer.error(spoken(asking.sentence(error)))
 
 
 def version_input(known: Sequence[VersionView]) -> VersionView:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import health, pressed, promoting, pruning, registry_reader, version_words, whiskers
-from app.format import MISSING, count, plain, short, tag, when
+from app.format import MISSING, count, plain, short, spoken, tag, when
 from app.registry_reader import Registry
 from flows import control
 from flows.control import VersionView
@@ -21,7 +21,7 @@ def page() -> None:
         found = registry_reader.registry()
     if found.problem:
         st.subheader("Versions", anchor=False)
-        st.warning(f"Versions cannot be told now: {plain(found.problem)}. What serves is not changed by that.")
+        st.warning(f"Versions cannot be told now: {spoken(found.problem)}. What serves is not changed by that.")
     elif not found.versions:
         st.subheader("Versions", anchor=False)
         st.markdown("No version yet. A training registers its model; the first becomes the champion.")

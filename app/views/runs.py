@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import address, backend, catalogue, comparison, health, links, reproduction, traces
-from app.format import plain, several
+from app.format import plain, several, spoken
 from app.live import ACTIVE
 from app.settings import settings
 from flows.runview import RunView
@@ -57,7 +57,7 @@ def compared(views: Sequence[RunView], closed: bool) -> None:
     known = {view.run_id: view for view in views}
     wanted = address.compared()
     if reason := reproduction.refusal():
-        st.error(plain(reason))
+        st.error(spoken(reason))
     if missing := [run_id for run_id in wanted if run_id not in known]:
         st.warning(f"{several(len(missing), 'run')} of the link cannot be found here: {plain(', '.join(missing))}.")
     chosen = [known[run_id] for run_id in wanted if run_id in known]

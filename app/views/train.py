@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import address, backend, facts, health, live, orders
-from app.format import plain, short
+from app.format import plain, short, spoken
 from app.settings import SECTIONS, Setting, applied, ask, changes, keep, recall, settings
 from flows.params import Params
 from model.kinds import PRESETS
@@ -32,7 +32,7 @@ def page() -> None:
     try:
         params = backend.defaults()
     except ValueError as error:
-        st.error(plain(error))
+        st.error(spoken(error))
     else:
         form(params, "Prefect" in down)
     live.follow("Prefect" in down)
@@ -44,7 +44,7 @@ def form(params: Params, closed: bool) -> None:
     left, right = st.columns([4, 5], gap="large")
     known = settings(params)
     if problem := address.take_settings(known, params):
-        st.error(plain(problem))
+        st.error(spoken(problem))
     with left:
         values, dataset = inputs(known)
         wanted = changes(values, known)
@@ -87,7 +87,7 @@ def dataset_input() -> str | None:
     try:
         found = {entry.version: entry for entry in backend.datasets()}
     except (ValueError, OSError) as error:
-        st.error(plain(error))
+        st.error(spoken(error))
         return None
 
     def name(version: str) -> str:
@@ -127,7 +127,7 @@ def start_row(wanted: dict[str, dict[str, Any]], dataset: str | None, problem: s
     """The button, and the place beside it."""
     key = orders.next_key([wanted, dataset])
     if problem or orders.refused():
-        st.error(plain(problem or orders.refused()))
+        st.error(spoken(problem or orders.refused()))
     reason = "Prefect does not answer." if closed else "There is no dataset." if dataset is None else problem
     row = st.container(horizontal=True, vertical_alignment="center")
     row.button(
