@@ -10,18 +10,16 @@ Half of the kills of the train stage come at its file call N = 1, 2, 3 …, all 
 
 import argparse
 import csv
-import json
 import random
 import shutil
 import tempfile
 import time
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.claims import Claim, finish
+from bench.claims import finish
 from bench.forked import CONTEXT, Stage
+from bench.tally import STAGES, Tally, claims, load, table
 from flows import doctor, runfile, sync, tracking
 from flows.checks.finding import BROKEN
 from flows.params import Params, as_dict, change, write_params
@@ -31,7 +29,6 @@ from flows.registry import find_version
 from model.content import sha256
 
 ROOT = Path(__file__).parents[1]
-STAGES = ("preprocess", "train", "evaluate", "registering")
 PASSES = {"preprocess": 0.1, "train": 0.05, "evaluate": 0.1, "registering": 0.15}  # chance of an undisturbed attempt
 SETTINGS = {
     "preprocess": {"seq_len": 12, "holds_per_trade": 1, "no_trades_per_trade": 0},
@@ -39,22 +36,6 @@ SETTINGS = {
     "train": {"epochs": 3, "batch_size": 16, "device": "cpu", "threads": 1, "patience_epochs": 100}
     | {"checkpoint_every_updates": 3},
 }
-
-
-@dataclass
-class Tally:
-    """What happened so far."""
-
-    kills: Counter[str] = field(default_factory=Counter)
-    calls: list[int] = field(default_factory=list)  # file calls of the train stage at which it was killed
-    lives: int = 0
-    equal: int = 0
-    examined: int = 0  # times the doctor was asked
-    wrong: list[str] = field(default_factory=list)
-
-    @property
-    def killed(self) -> int:
-        return sum(self.kills.values())
 
 
 def prepare(folder: Path) -> Project:
@@ -183,32 +164,6 @@ def crash(kills: int, seconds: float, seed: int, before: Tally) -> Tally:
             judge(project, workspace, wanted, tally)
             shutil.rmtree(workspace)
     return tally
-
-
-def table(tally: Tally) -> list[str]:
-    stages = ", ".join(f"{tally.kills[name]} in {name}" for name in STAGES)
-    calls = f"{len(tally.calls)} of those in train at a file call, {len(set(tally.calls))} different calls"
-    ends = f"{tally.equal} of {tally.lives} runs ended with the bits of the undisturbed one and one version each"
-    asked = f"the doctor was asked {tally.examined} times"
-    return [f"{tally.killed} kills: {stages}", calls, ends, asked, *tally.wrong]
-
-
-def load(path: Path) -> Tally:
-    if not path.exists():
-        return Tally()
-    found = json.loads(path.read_text(encoding="utf-8"))["details"]
-    return Tally(**found | {"kills": Counter(found["kills"])})
-
-
-def claims(tally: Tally) -> list[Claim]:
-    """Whether every run ended as the undisturbed one, and whether the doctor ever found a promise broken."""
-    share = tally.equal / tally.lives if tally.lives else None
-    what = f"runs with the bits of the undisturbed one, {tally.killed} kills over {tally.lives} runs"
-    asked = f"promises the doctor found broken, asked {tally.examined} times"
-    return [
-        Claim(what=what, value=share, unit="of all", goal=">= 1"),
-        Claim(what=asked, value=len(tally.wrong) if tally.examined else None, unit="", goal="<= 0"),
-    ]
 
 
 def main() -> None:
