@@ -110,7 +110,7 @@ def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tup
                 name=entry.name,
                 bytes=size,
                 goes=entry.goes,
-                why=entry.why,
+                why=entry.why if size or not entry.goes else f"{entry.why}; others share its bytes",
             )
         )
     return PrunePlan(
