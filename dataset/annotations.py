@@ -119,7 +119,7 @@ def _problems(cells: Cells) -> Iterator[tuple[str, str, str]]:
     for name in ("entry_price", "exit_price", "stop_price", "target_price"):
         if cells.get(name) or name in ANNOTATION_REQUIRED:
             yield from _price_problems(name, cells.get(name, ""))
-    yield from _stop_problems(cells)
+    yield from _limit_problems(cells)
 
 
 def _name_problems(cells: Cells) -> Iterator[tuple[str, str, str]]:
@@ -143,16 +143,17 @@ def _price_problems(name: str, text: str) -> Iterator[tuple[str, str, str]]:
         yield name, "price", f"{text!r} is no price, expected a number above 0 and below {HIGHEST_PRICE:g}"
 
 
-def _stop_problems(cells: Cells) -> Iterator[tuple[str, str, str]]:
-    """A stop ends a trade that goes wrong: it lies below the entry of a long trade, above that of a short one."""
-    try:
-        entry, stop = float(cells.get("entry_price", "")), float(cells.get("stop_price", ""))
-    except ValueError:  # told by its own rule, or no stop
-        return
-    side = cells.get("side")
-    if (side == "long" and stop >= entry) or (side == "short" and stop <= entry):
-        where = "below" if side == "long" else "above"
-        yield "stop_price", "stop", f"{stop:g} of a {side} trade, expected {where} its entry of {entry:g}"
+def _limit_problems(cells: Cells) -> Iterator[tuple[str, str, str]]:
+    """A long trade's stop is below its entry and its target above; a short trade's the other way round."""
+    long = cells.get("side") == "long"
+    for name, rule, above in (("stop_price", "stop", not long), ("target_price", "target", long)):
+        try:
+            entry, limit = float(cells.get("entry_price", "")), float(cells.get(name, ""))
+        except ValueError:  # told by its own rule, or none
+            continue
+        if cells.get("side") in SIDES and 0 < limit < HIGHEST_PRICE and (limit <= entry if above else limit >= entry):
+            where = "above" if above else "below"
+            yield name, rule, f"{limit:g} of a {cells['side']} trade, expected {where} its entry of {entry:g}"
 
 
 def _annotation(row: int, cells: Cells) -> Annotation:

@@ -163,10 +163,16 @@ def parse_change(text: str) -> dict[str, dict[str, Any]]:
 
 
 def merge(changes: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """All changes as one. Raises ValueError for a setting that is given two values."""
     merged: dict[str, dict[str, Any]] = {}
     for entry in changes:
         for section, values in entry.items():
-            merged.setdefault(section, {}).update(values)
+            known = merged.setdefault(section, {})
+            for name in known.keys() & values.keys():
+                first, second = known[name], values[name]
+                if first != second:
+                    raise ValueError(f"--set {section}.{name} is given as {first} and as {second}: keep one")
+            known.update(values)
     return merged
 
 

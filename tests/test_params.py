@@ -85,6 +85,12 @@ def test_changes_on_the_command_line_are_read_as_yaml() -> None:
         parse_change("epochs=3")
 
 
+def test_a_setting_given_two_values_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^--set train\.seed is given as 3 and as 4: keep one$"):
+        merge([parse_change(text) for text in ("train.seed=3", "train.epochs=2", "train.seed=4")])
+    assert merge([parse_change("train.seed=3"), parse_change("train.seed=3")]) == {"train": {"seed": 3}}
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [

@@ -83,6 +83,8 @@ def test_a_bad_annotation_is_named(root, cell, value, field, rule):
         ({"decided_at": "2024-08-01T15:00:00"}, "decided_at", "time"),
         ({"stop_price": "none"}, "stop_price", "price"),
         ({"target_price": "-1"}, "target_price", "price"),
+        ({"target_price": "90"}, "target_price", "target"),
+        ({"side": "short", "target_price": "150"}, "target_price", "target"),
     ],
 )
 def test_optional_cells_are_checked_when_filled(root, cells, field, rule):
