@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from flows.curverows import parsed
+
 SPLITS = ("train", "validation")
 MEMORY = "memory"  # a split of the journal alone
 PLAN = "memory.json"  # what was predicted, kept for further attempts
@@ -95,14 +97,14 @@ def publish(journal: Path, output: Path) -> None:
 
 
 def read_curve(path: Path, most: int | None = None) -> list[dict[str, str]]:
-    """The whole rows of a curve file; a last line that is still being written is left for later.
+    """The whole rows of a curve file; a damaged line is left out, a last one that is still being written for later.
 
     `most` thins evenly to about so many rows, the last among them, before they are read as such: a page reads often.
     """
     with suppress(FileNotFoundError):
-        text = path.read_text(encoding="utf-8")
-        head, *lines = text[: text.rfind("\n") + 1].splitlines() or [""]
-        return list(csv.DictReader([head, *(lines if most is None else thinned(lines, most))]))
+        text = path.read_text(encoding="utf-8", errors="replace")
+        head, *lines = text[: text.rfind("\n") + 1].split("\n")[:-1] or [""]
+        return parsed(head.split(","), lines if most is None else thinned(lines, most))
     return []
 
 

@@ -16,7 +16,7 @@ from flows.tracking import OUTAGE, client, first_line, tracking_uri
 EVERY_S = 2.0
 FLUSH_S = 6.0  # the longest an ended run waits for a server that answers to take its last points
 FILE_S = 60.0  # and for a file, which is made in seconds and cannot hang
-LATE = "it did not answer in time"
+LATE, BROKE_OFF = "it did not answer in time", "its thread broke off"
 
 
 class Recorder:
@@ -49,12 +49,17 @@ class Recorder:
             self._fail(LATE)
 
     def _follow(self) -> None:
-        """Rounds until the run has ended, and one more."""
-        self._round(self._copy)
-        while not self._asked.wait(EVERY_S):
+        """Rounds until the run has ended, and one more. Should it break off, nobody waits for it, and sync is due."""
+        closed = False
+        try:
             self._round(self._copy)
-        self._round(self._close)
-        self._done.set()
+            while not self._asked.wait(EVERY_S):
+                self._round(self._copy)
+            self._round(self._close)
+            closed = True
+        finally:
+            self.offline = self.offline if closed else BROKE_OFF
+            self._done.set()
 
     def _round(self, work: Callable[[], None]) -> None:
         if not self.workspace.is_dir():

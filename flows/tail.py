@@ -1,9 +1,9 @@
 """The end of a curve that grows: each look costs what was added, not what is there."""
 
-import csv
 from pathlib import Path
 from typing import BinaryIO
 
+from flows.curverows import parsed
 from flows.curves import curves_folder
 
 
@@ -31,10 +31,10 @@ class Tail:
         whole = added[: added.rfind(b"\n") + 1]
         self._offset += len(whole)
         self._last = (whole.splitlines(keepends=True) or [self._last])[-1]
-        lines = list(csv.reader(whole.decode("utf-8").splitlines()))
+        lines = whole.decode("utf-8", "replace").split("\n")[:-1]
         if lines and not self._columns:
-            self._columns = lines.pop(0)
-        return [dict(zip(self._columns, line, strict=True)) for line in lines]
+            self._columns = lines.pop(0).split(",")
+        return parsed(self._columns, lines)
 
     def _goes_on(self, path: Path, file: BinaryIO) -> bool:
         """Whether this is still the file of the last look, with nothing cut off."""

@@ -2,7 +2,22 @@
 
 from pathlib import Path
 
-from flows.curves import JOURNAL, MEMORY, OUTPUT, CurveWriter, cut, predicted_bytes, publish, read_curves, read_memory
+import pytest
+
+from flows.curverows import gap
+from flows.curves import (
+    JOURNAL,
+    MEMORY,
+    OUTPUT,
+    CurveWriter,
+    cut,
+    predicted_bytes,
+    publish,
+    read_curve,
+    read_curves,
+    read_memory,
+)
+from flows.tail import Tail
 
 
 def write(folder: Path, steps: range) -> None:
@@ -84,3 +99,19 @@ def test_a_prediction_that_was_not_kept_is_none(tmp_path: Path) -> None:
     assert predicted_bytes(tmp_path) is None
     (tmp_path / "memory.json").write_text('{"peak_bytes": 7}')
     assert predicted_bytes(tmp_path) == 7
+
+
+@pytest.mark.parametrize("line", ["garbage", "", "7", "x,1,1", "2.5,1,1", "\x00" * 9, "3,1,0.1,4", "é,1,1"])
+def test_a_damaged_line_is_no_row_for_any_reader(tmp_path: Path, line: str) -> None:
+    folder = tmp_path / JOURNAL
+    folder.mkdir()
+    (folder / "train.csv").write_text(f"step,epoch,loss\n1,1,0.5\n{line}\n3,1,\n4,1,0.", "utf-8")
+    tail = Tail(tmp_path, "train")
+    rows = [{"step": "1", "epoch": "1", "loss": "0.5"}, {"step": "3", "epoch": "1", "loss": ""}]
+    assert read_curves(tmp_path)["train"] == tail.rows() == rows
+    assert gap([int(row["step"]) for row in rows], 4) == "2, 4"
+
+
+def test_a_file_without_its_head_has_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_bytes(b"\x00\xff\x00\n1,1,0.5\n")
+    assert read_curve(tmp_path / "train.csv") == []

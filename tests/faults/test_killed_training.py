@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from stage import UPDATES, history, make, run, start, wait_for_updates
 
+from flows.curves import read_curves
 from flows.process import Process
 from model.manifest import MANIFEST, OPTIMIZER, STATE, WEIGHTS, latest, list_complete
 
@@ -76,7 +78,7 @@ def test_killed_at_each_file_call_in_turn(tmp_path: Path, whole: Path) -> None:
 def test_a_retry_that_is_killed_at_once_does_not_borrow_the_checkpoints_of_the_first_try(
     tmp_path: Path, whole: Path
 ) -> None:
-    """Their updates are no longer in the journal, so the finished curves would have a hole."""
+    """What it was told is to start anew, whatever the first try has left."""
     folder = make(tmp_path / "run", whole)
     run(folder)
     stage = start(folder)
@@ -165,6 +167,31 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
     assert f"note: checkpoint passed over: {newest.path.relative_to(folder)}" in said
     assert f"going on from the checkpoint of update {before.step}; " in said
     assert repeated(said) >= newest.step - before.step
+
+
+@pytest.mark.parametrize(
+    ("damage", "lost"),
+    [
+        (lambda text: text.replace("\n2,", "\n\x00garbage,"), "2"),
+        (lambda text: "\x00" * len(text), r"1 to \d+"),
+        (lambda text: "", r"1 to \d+"),
+    ],
+)
+def test_damaged_curves_cost_their_rows_and_no_checkpoint(
+    tmp_path: Path, whole: Path, damage: Callable[[str], str], lost: str
+) -> None:
+    folder = make(tmp_path / "run", whole)
+    assert run(folder, fault="kill:40")[0] == -signal.SIGKILL
+    newest = [entry for entry in list_complete(folder / "checkpoints") if entry.resumable][-1]
+    curve = folder / "journal" / "train.csv"
+    curve.write_text(damage(curve.read_text("utf-8")), "utf-8")
+    code, said = run(folder, resume=True)
+    assert code == 0, said
+    assert re.search(rf"note: journal/train\.csv is damaged: the curves lack the updates {lost}\n", said), said
+    assert f"going on from the checkpoint of update {newest.step}" in said
+    weights = Path("artifacts", "model", WEIGHTS)
+    assert (folder / weights).read_bytes() == (whole / weights).read_bytes()
+    assert [int(row["step"]) for row in read_curves(folder)["train"]][-1] == UPDATES
 
 
 def test_a_checkpoint_of_other_settings_is_named_with_what_differs(tmp_path: Path, whole: Path) -> None:
