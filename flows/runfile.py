@@ -17,9 +17,9 @@ from filelock import FileLock
 
 from flows.errors import ResourceError
 from flows.project import Project
+from flows.recordshape import problem
 
 NAME = "run.json"
-REQUIRED = {"run_id", "state", "created_at", "dataset_version", "params", "stages"}
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 ENDED = ("done", "failed", "crashed", "cancelled")
 
@@ -42,18 +42,18 @@ def check_run_id(run_id: str) -> str:
 def read(workspace: Path) -> dict[str, Any] | None:
     """The run's record, None where the workspace is not (yet) complete.
 
-    Raises ValueError naming the file when it is no record.
+    Raises ValueError naming the file, and the value, when it is no record.
     """
     path = workspace / NAME
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read as a run's record: {error}") from None
-    if not isinstance(found, dict) or not found.keys() >= REQUIRED:
-        raise ValueError(f"{path} cannot be read as a run's record: expected {', '.join(sorted(REQUIRED))}")
-    return found
+    if wrong := problem(found):
+        raise ValueError(f"{path} cannot be read as a run's record: {wrong}")
+    return dict(found)
 
 
 def write(workspace: Path, record: dict[str, Any]) -> None:

@@ -106,7 +106,8 @@ def test_two_processes_cannot_hold_one_run(tmp_path: Path) -> None:
 
 
 def test_no_writer_loses_what_another_wrote(tmp_path: Path) -> None:
-    runfile.write(tmp_path, {name: {} for name in runfile.REQUIRED})
+    plain = {"run_id": RUN, "state": "running", "created_at": runfile.now(), "dataset_version": ""}
+    runfile.write(tmp_path, plain | {"params": {}, "stages": {}})
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=prove, args=(str(tmp_path), number)) for number in range(4)]
     for writer in writers:

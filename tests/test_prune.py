@@ -38,7 +38,7 @@ def checkpoints(project: Project, run_id: str, steps: tuple[int, ...], best: int
         tensors = {"w": torch.full((5000,), float(step))}
         checkpoint.save(root, step, tensors, tensors, {"progress": {"best_step": best}})
     record: dict[str, Any] = {
-        "run_id": run_id, "state": state, "created_at": "", "dataset_version": "", "params": {}, "stages": {}
+        "run_id": run_id, "state": state, "created_at": runfile.now(), "dataset_version": "", "params": {}, "stages": {}
     }  # fmt: skip
     if state == "running":
         Ledger(project).begin(run_id, 1, Process.this())

@@ -93,8 +93,15 @@ def test_a_prune_needs_no_room_and_says_what_it_freed(disk: Path, monkeypatch: p
     root = project.workspace(RUN) / "checkpoints"
     for step in (1, 2, 3, 4):
         checkpoint.save(root, step, tensors(2), tensors(2), {"progress": {"best_step": 2}})
-    record = {"run_id": RUN, "state": "done", "created_at": "", "dataset_version": "", "params": {}, "stages": {}}
-    runfile.write(project.workspace(RUN), record)
+    record = {
+        "run_id": RUN,
+        "state": "done",
+        "created_at": runfile.now(),
+        "dataset_version": "",
+        "params": {},
+        "stages": {},
+    }
+    runfile.write(project.workspace(RUN), record | {"params": {}, "stages": {}})
     project.make_state()
     kept = {name: digest for name, digest in digests(root).items() if "00000004" in name}
     plan = prune.plan(project, PruneConfig(), None)

@@ -1,0 +1,58 @@
+"""A run's record with a damaged value: refused where it is read, with its file, and shown as a failed run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows import runfile, runview
+from flows.project import Project
+
+RUN, OTHER = "20261130-080000-aaaaaa", "20261130-080001-bbbbbb"
+MODEL = {"model": {"kind": "transformer", "preset": "lite"}}
+GOOD = {"state": "done", "created_at": "2026-11-30T08:00:00+00:00", "dataset_version": "e62", "params": MODEL}
+BAD: dict[str, tuple[Any, str]] = {
+    "created_at": ("yesterday", "created_at is 'yesterday', expected a time with its zone"),
+    "ended_at": ("2026-11-30T08:00:00", "ended_at is '2026-11-30T08:00:00', expected a time with its zone"),
+    "state": ([1], "state is '[1]', expected one of queued, running"),
+    "stages": (None, "stages is 'None', expected sections of values"),
+    "params": (5, "params is '5', expected sections of values"),
+    "attempt": ("two", "attempt is 'two', expected a whole number"),
+    "result": ("done", "result is 'done', expected an object"),
+    "proof": ("all", "proof is 'all', expected a list of texts"),
+    "message": ({}, "message is '{}', expected text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_damaged_value_is_named_and_hides_no_other_run(tmp_path: Path, name: str) -> None:
+    value, words = BAD[name]
+    damaged(tmp_path, json.dumps(record(RUN) | {name: value}), words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("[" * 200_000, "recursion"), ("[]", "expected an object, got list"), ("{}", "expected run_id, state")],
+)
+def test_a_file_that_is_no_record_is_named(tmp_path: Path, text: str, words: str) -> None:
+    damaged(tmp_path, text, words)
+
+
+def damaged(folder: Path, text: str, words: str) -> None:
+    project = Project(root=folder, state=folder / "state")
+    for run_id in (RUN, OTHER):
+        project.workspace(run_id).mkdir(parents=True)
+        runfile.write(project.workspace(run_id), record(run_id))
+    path = project.workspace(RUN) / runfile.NAME
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="cannot be read as a run's record") as refused:
+        runfile.read(path.parent)
+    assert words in str(refused.value)
+    views = runview.collect(project, lambda names: None, 9)
+    assert [(view.run_id, view.state) for view in views] == [(OTHER, "done"), (RUN, "failed")]
+    assert words in (views[1].message or "")
+
+
+def record(run_id: str) -> dict[str, Any]:
+    return {"run_id": run_id, "stages": {}, **GOOD}
