@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from flows.errors import SERVICE_DOWN
 from flows.project import Project
 from flows.sync import pending
 
@@ -49,4 +50,4 @@ def catch_up(project: Project, say: Say, before: Look = NOTHING) -> Look:
 
 def pause_s(before: Look, now: Look) -> float:
     """Until the next look. What MLflow's being there does not help is tried less often."""
-    return RARELY_S if now == before != NOTHING and now[0] == 0 else EVERY_S
+    return RARELY_S if now == before != NOTHING and now[0] != SERVICE_DOWN else EVERY_S

@@ -29,6 +29,7 @@ class Synced:
     points: int
     versions: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()  # runs that cannot be brought level, each with its note
 
 
 def pending(project: Project) -> list[str]:
@@ -53,7 +54,7 @@ def sync(project: Project, say: Say) -> Synced:
     from flows.runrecord import recording
 
     runs: list[str] = []
-    points, versions, notes = 0, [], []
+    points, versions, notes, damaged = 0, [], [], []
     with asked(project) as tracking:
         for record in unrecorded(project):
             run_id = record["run_id"]
@@ -68,13 +69,14 @@ def sync(project: Project, say: Say) -> Synced:
                 continue
             except (FileNotFoundError, ValueError) as error:  # its own files are damaged: the others go on
                 notes.append(f"run {run_id}: cannot be brought level: {error}")
+                damaged.append(run_id)
                 continue
             runs.append(run_id)
             points += sent
             versions += [] if version is None else [version]
             what = "" if version is None else f", registered as version {version}"
             say(f"MLflow is level with run {run_id}: {sent} points sent{what}")
-    return Synced(runs=tuple(runs), points=points, versions=tuple(versions), notes=tuple(notes))
+    return Synced(runs=tuple(runs), points=points, versions=tuple(versions), notes=tuple(notes), damaged=tuple(damaged))
 
 
 def bring(project: Project, tracking: Any, workspace: Path) -> tuple[int, int | None]:

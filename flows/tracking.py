@@ -144,5 +144,22 @@ def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
     return True
 
 
+# What MLflow's own error says, and what that means; the first that fits.
+MEANINGS = (
+    ("max retries exceeded", "it does not answer"),
+    ("connection refused", "it does not answer"),
+    ("timed out", "it does not answer"),
+    ("database or disk is full", "its disk is full"),
+    ("database is locked", "its database is locked by another process"),
+    ("disk image is malformed", "its database is damaged"),
+    ("file is not a database", "its database is damaged"),
+)
+
+
 def first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    """Why MLflow did not do something, without the words of the libraries below it where the cause is known."""
+    said = str(error).strip()
+    for sign, meaning in MEANINGS:
+        if sign in said.lower():
+            return meaning
+    return (said.splitlines() or [type(error).__name__])[0][:200]

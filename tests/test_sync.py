@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import command_line
 import pytest
 from checkout import ROOT
 from mlflow.tracking._model_registry.client import ModelRegistryClient
@@ -178,7 +179,7 @@ def test_a_worker_catches_up_in_a_process_of_its_own(project: Project, monkeypat
 
 
 def test_a_run_that_cannot_be_brought_level_is_named_once_and_tried_less_often(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("dvc.yaml", "params.yaml"):
         (project.root / name).write_bytes((ROOT / name).read_bytes())
@@ -186,6 +187,8 @@ def test_a_run_that_cannot_be_brought_level_is_named_once_and_tried_less_often(
     monkeypatch.setenv("PIVOTLINE_STATE", str(project.state))
     ended(project)
     (project.workspace(RUN) / "artifacts" / "model" / "config.json").unlink()
+    code, out, _ = command_line.ended(monkeypatch, capsys, "sync")
+    assert (code, "is level with every run" in out, "cannot be brought level" in out) == (2, False, True)
     said: list[str] = []
     first = catching_up.catch_up(project, said.append)
     second = catching_up.catch_up(project, said.append, first)

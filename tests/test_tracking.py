@@ -1,6 +1,7 @@
 """The record in MLflow: complete when it is there, and never in the way when it is not."""
 
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from flows.curves import CurveWriter
 from flows.params import Params, as_dict
 from flows.project import Project
 from flows.recorder import Recorder
+from flows.runrecord import RunRecord
 
 RUN = "20261130-120000-abcdef"
 
@@ -88,3 +90,34 @@ def test_a_dead_server_costs_the_record_and_is_said_once(project: Project, monke
 def test_the_address_of_the_record_is_told_to_no_child(project: Project) -> None:
     tracking.client(project)
     assert not {"MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"} & os.environ.keys()
+
+
+RETRIES = "failed with exception HTTPConnectionPool(host='x', port=1): Max retries exceeded with url: /"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (RETRIES, "it does not answer"),
+        ("HTTPConnectionPool(host='x', port=1): Read timed out. (read timeout=10)", "it does not answer"),
+        ("(autoflush)\n(sqlite3.OperationalError) database or disk is full\n[SQL: x]", "its disk is full"),
+        ("INVALID_PARAMETER_VALUE: too long\nmore", "INVALID_PARAMETER_VALUE: too long"),
+        ("", "OSError"),
+    ],
+)
+def test_what_lies_below_mlflow_is_told_by_its_cause(said: str, told: str) -> None:
+    assert tracking.first_line(OSError(said)) == told
+
+
+def test_a_record_whose_thread_broke_off_is_not_waited_for_and_not_called_whole(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: RunRecord) -> int:
+        raise KeyError("a fault of ours")
+
+    monkeypatch.setattr(RunRecord, "send_curves", broken)
+    monkeypatch.setattr(threading, "excepthook", lambda told: None)
+    recorder = Recorder(project, project.workspace(RUN), record(), lambda line: None)
+    recorder.start()
+    recorder.finish("FINISHED", {}, [])
+    assert recorder.offline == "its thread broke off"

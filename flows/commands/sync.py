@@ -1,12 +1,16 @@
 """`pivotline sync`: what MLflow missed while it was down."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows import output
+from flows.errors import BAD_INPUT
 from flows.project import find_project
+
+if TYPE_CHECKING:
+    from flows.sync import Synced
 
 
 def sync(
@@ -17,5 +21,13 @@ def sync(
 
     say = output.quiet if as_json else output.line
     done = syncing.sync(find_project(), say)
-    said = f"{len(done.runs)} runs brought level, {done.points} points sent, {len(done.versions)} versions registered"
-    output.show(asdict(done), as_json, lambda: [*done.notes, said if done.runs else "MLflow is level with every run."])
+    output.show(asdict(done), as_json, lambda: [*done.notes, *ending(done)])
+    if done.damaged:
+        raise typer.Exit(BAD_INPUT)
+
+
+def ending(done: "Synced") -> list[str]:
+    if done.runs:
+        versions = len(done.versions)
+        return [f"{len(done.runs)} runs brought level, {done.points} points sent, {versions} versions registered"]
+    return [] if done.notes else ["MLflow is level with every run."]
