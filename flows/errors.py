@@ -7,6 +7,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from flows import owner
 BAD_INPUT, RESOURCES, SERVICE_DOWN, INTERNAL = 2, 3, 4, 5
 TERMINATED = 143  # as shells count a SIGTERM: 128 and the signal
 REPORT_VARIABLE = "PIVOTLINE_ERROR_FILE"
+ROOM = 4096  # bytes of a stage's report
+UNMAPPED = "failed to map segment"  # the loader's words for a library that finds no room
 RESOURCE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EROFS, errno.EMFILE, errno.EFBIG}
 
 MOST_CHARACTERS, MOST_LINES = 1000, 200  # of a line of an error, and of its lines: findings have one each
@@ -92,6 +95,9 @@ def classified(error: BaseException) -> Report:
     if isinstance(error, MemoryError):
         remedy = " or ".join(getattr(error, "__notes__", ["lower train.batch_size or preprocess.seq_len"]))
         return Report(code=RESOURCES, message=f"out of memory: {error}; {remedy}")
+    if isinstance(error, ImportError) and UNMAPPED in str(error):
+        remedy = "raise the limit on it (ulimit -v), or that of the container"
+        return Report(code=RESOURCES, message=f"out of memory while loading {str(error).partition(':')[0]}; {remedy}")
     if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError):
         return Report(code=BAD_INPUT, message=f"{error.filename}: {(error.strerror or 'not found').lower()}")
     if isinstance(error, OSError) and error.errno in RESOURCE_ERRNOS:
@@ -123,6 +129,9 @@ def stage_main(body: Callable[[], None]) -> None:
     It ends with the process that it belongs to.
     """
     owner.watch()
+    target = os.environ.get(REPORT_VARIABLE)
+    if target:
+        keep_room(Path(target))
     try:
         body()
     except Exception as error:  # the process edge: the one place where every error becomes a sentence
@@ -130,13 +139,28 @@ def stage_main(body: Callable[[], None]) -> None:
         if report.code == INTERNAL:
             traceback.print_exc()
         print(f"error: {report.message}", file=sys.stderr, flush=True)
-        if target := os.environ.get(REPORT_VARIABLE):
-            Path(target).write_text(json.dumps(asdict(report)), encoding="utf-8")
+        if target:
+            leave(Path(target), report)
         sys.exit(report.code)
+    if target:
+        Path(target).unlink(missing_ok=True)
+
+
+def keep_room(target: Path) -> None:
+    """Takes the room of a report while there is some: a full disk is one of the things that it must tell."""
+    with suppress(OSError):
+        target.write_bytes(b" " * ROOM)
+
+
+def leave(target: Path, report: Report) -> None:
+    """Writes a report into the room that was kept for it; without any, what was printed must do."""
+    with suppress(OSError), target.open("r+b" if target.exists() else "wb") as file:
+        file.write(json.dumps(asdict(report)).encode())
+        file.truncate()
 
 
 def read_report(path: Path) -> Report | None:
-    """What `stage_main` left at `path`, None where the stage died without a word."""
-    if not path.exists():
-        return None
-    return Report(**json.loads(path.read_text(encoding="utf-8")))
+    """What `stage_main` left at `path`, None where the stage died without a word, or had no room for it."""
+    with suppress(FileNotFoundError, ValueError, TypeError):
+        return Report(**json.loads(path.read_text(encoding="utf-8")))
+    return None

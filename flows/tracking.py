@@ -50,8 +50,9 @@ def client(project: Project, uri: str = "") -> MlflowClient:
     """A client of the record, whose database and experiment exist; raises one of OUTAGE when it cannot be reached."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    for name in ("mlflow", "mlflow.store.db.utils", "alembic"):
+    for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # prints a traceback of what it raises
     uri = uri or tracking_uri(project)
     if not answers(uri):
         raise ConnectionError(f"MLflow does not answer at {uri}")

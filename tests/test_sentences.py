@@ -10,7 +10,16 @@ from foreign import TEXTS
 from streamlit.testing.v1 import AppTest
 
 from dataset.importers import CandleSource, import_dataset
-from flows.errors import MOST_CHARACTERS, MOST_LINES, REPORT_VARIABLE, bounded, classify, read_report, stage_main
+from flows.errors import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    REPORT_VARIABLE,
+    RESOURCES,
+    bounded,
+    classify,
+    read_report,
+    stage_main,
+)
 from flows.imports import Upload, Wanted, bring_in
 
 BELL = "\x1b]0;taken over\x07\x1b[31mred"
@@ -54,6 +63,18 @@ def test_a_stage_says_and_leaves_the_same_bounded_sentence(
     assert said == f"error: {report.message}\n"
     assert len(report.message) == MOST_CHARACTERS
     assert "\x1b" not in said
+
+
+def test_a_library_that_finds_no_room_is_a_shortage_of_memory(tmp_path: Path) -> None:
+    error = ImportError("libtorch_cpu.so: failed to map segment from shared object")
+    assert classify(error).code == RESOURCES
+    assert "out of memory while loading libtorch_cpu.so; raise the limit" in classify(error).message
+
+
+@pytest.mark.parametrize("left", ["", " " * 4096, "{", "[1]"])
+def test_a_report_that_was_not_written_whole_is_none(tmp_path: Path, left: str) -> None:
+    (tmp_path / "error.json").write_text(left)
+    assert read_report(tmp_path / "error.json") is None
 
 
 @pytest.fixture

@@ -46,16 +46,14 @@ def trained_on(project: Project) -> dict[str, list[str]]:
 
 
 def locks(project: Project) -> Iterator[Finding]:
-    """DVC's own locks whose process is gone, or is another one by now; a run's next attempt drops its own.
+    """DVC's own locks in the checkout whose process is gone; those of a run's workspace go with its next attempt.
 
     Only a warning: the number may be that of a process in another container.
     """
-    idle = (run_id for run_id in protection.run_ids(project) if not protection.in_use(project, run_id))
-    for folder in (project.root, *map(project.workspace, idle)):
-        path = folder / ".dvc" / "tmp" / "rwlock"
-        for pid in holders(path):
-            if not is_dvc(pid):
-                yield warning("cache", f"{path} is held by process {pid}, which is gone", f"delete {path}")
+    path = project.root / ".dvc" / "tmp" / "rwlock"
+    for pid in holders(path):
+        if not is_dvc(pid):
+            yield warning("cache", f"{path} is held by process {pid}, which is gone", f"delete {path}")
 
 
 def holders(path: Path) -> list[int]:

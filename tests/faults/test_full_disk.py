@@ -14,7 +14,7 @@ from trained import trained, write_curves
 
 from dataset.versions import version
 from flows import budget, dvccache, prune, runfile, sync, tracking, verdict, workspace
-from flows.errors import RESOURCES, ResourceError, classify
+from flows.errors import REPORT_VARIABLE, RESOURCES, ResourceError, classify, read_report, stage_main
 from flows.params import PruneConfig
 from flows.project import Project
 from flows.recorder import Recorder
@@ -54,6 +54,21 @@ def test_a_save_on_a_full_disk_keeps_the_older_ones(disk: Path) -> None:
     assert told.code == RESOURCES
     assert "20,971,600 bytes needed" in told.message
     assert f"{free(disk):,} bytes free" in told.message
+
+
+def test_a_stage_tells_of_a_full_disk_on_the_full_disk(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def body() -> None:
+        fill(disk)
+        (disk / "more").write_bytes(b"x" * 100_000)
+
+    monkeypatch.setenv(REPORT_VARIABLE, str(disk / "error.json"))
+    monkeypatch.setattr("flows.owner.watch", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        stage_main(body)
+    report = read_report(disk / "error.json")
+    assert report is not None
+    assert (ended.value.code, report.code) == (RESOURCES, RESOURCES)
+    assert "No space left on device" in report.message
 
 
 def project_on(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
