@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import charts, confusions, differences, text_table, traces
 from app.charts import Option
-from app.format import several, tag
+from app.format import several, spelled, tag
 from app.traces import Traces
 from flows.runview import RunView
 from model.kinds import title
@@ -109,7 +109,7 @@ def facts(views: Sequence[RunView], found: Sequence[Traces]) -> None:
 
 
 def label(key: str) -> str:
-    return key.partition(".")[2].replace("_", " ") or key
+    return spelled(key.partition(".")[2]) or key
 
 
 def judgements(views: Sequence[RunView]) -> None:

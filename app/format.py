@@ -108,9 +108,14 @@ def tag(run_id: str) -> str:
     return run_id[-6:]
 
 
+def spelled(name: str) -> str:
+    """A field's name in words."""
+    return SPELLED.get(name, name.replace("_", " "))
+
+
 def label(name: str, unit: str = "") -> str:
     """A field's name as the label of its input."""
-    words = SPELLED.get(name, name.replace("_", " ")).capitalize()
+    words = spelled(name).capitalize()
     return f"{words} ({unit})" if unit and unit not in words else words
 
 

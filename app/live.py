@@ -74,7 +74,7 @@ def show(view: RunView, views: list[RunView], closed: bool) -> None:
         outcome.show(view)
     rows = traces.traces(view)
     if rows["train"]:
-        curves(rows)
+        curves(rows, view.state in ACTIVE)
     log(view)
 
 
@@ -128,8 +128,9 @@ def notice(view: RunView, views: list[RunView]) -> None:
         st.caption(spoken(view.message))
 
 
-def curves(rows: Traces) -> None:
-    last = rows["train"][-1].get("steps")
+def curves(rows: Traces, growing: bool) -> None:
+    """Loss and score over updates: as far as they are to go while they grow, as far as they went afterwards."""
+    last = rows["train"][-1].get("steps") if growing else None
     train, validation = traces.points(rows, "train", "loss"), traces.points(rows, "validation", "loss")
     score = [(x, 100 * y) for x, y in traces.points(rows, "validation", "balanced_accuracy")]
     marked = {"showSymbol": True, "symbolSize": 6}
