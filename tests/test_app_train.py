@@ -431,3 +431,18 @@ def test_a_run_of_other_data_than_now_says_that_there_is_newer(server: Server, m
     assert "newer data" not in said(opened())
     monkeypatch.setattr(backend, "datasets", lambda: [dataset("f" * 32 + ".dir", samples=255)])
     assert "data/ holds dataset version fffffff now, and this run keeps to 0123456" in said(opened())
+
+
+@pytest.mark.parametrize(("state", "last"), [("running", 40), ("crashed", None)])
+def test_the_axis_reaches_to_the_plan_while_a_run_goes_on_and_no_further_than_it_went_afterwards(
+    server: Server, monkeypatch: pytest.MonkeyPatch, state: str, last: int | None
+) -> None:
+    row = {"step": "1", "epoch": "1", "elapsed_s": "1", "loss": "0.5", "steps": "40"}
+    monkeypatch.setattr(backend, "curves", lambda run_id, most: {"train": [row], "validation": []})
+    drawn: list[Any] = []
+    monkeypatch.setattr(
+        "streamlit.delta_generator.DeltaGenerator.echarts_chart", lambda self, option, **_: drawn.append(option)
+    )
+    server.views = [run_view(1, state)]
+    opened(server.views[0].run_id)
+    assert [option["xAxis"].get("max") for option in drawn if option["xAxis"].get("name") == "update"] == [last, last]
