@@ -13,6 +13,7 @@ QUIET = (
 # A script that runs, a place that is kept for what is worked out, and a component whose code is on its way.
 BUSY = "[data-testid=stStatusWidget], [data-testid=stSkeleton], [data-testid=stSkeletonElement], [data-stale=true]"
 BROKEN = "[data-testid=stException]"  # what a module that did not arrive leaves behind, too
+LATER = "to be worked out"  # what the page says of plans that it will draw once they are there
 SETTLE_MS = 1500  # charts are drawn after their element is there
 TRIES = 8
 
@@ -28,8 +29,9 @@ def chromium() -> Iterator[Browser]:
 def wait_whole(page: Page, timeout_ms: int = 120_000) -> None:
     """Until a title is there and nothing on the page is being worked out."""
     page.wait_for_selector("h1", timeout=timeout_ms)
+    whole = f"() => !document.querySelector('{BUSY}') && !document.body.innerText.includes('{LATER}')"
     for _ in range(2):
-        page.wait_for_function(f"() => !document.querySelector('{BUSY}')", timeout=timeout_ms)
+        page.wait_for_function(whole, timeout=timeout_ms)
         page.wait_for_timeout(SETTLE_MS)
 
 
