@@ -44,6 +44,23 @@ def test_every_mark_of_markdown_in_foreign_text_is_escaped(mark: str) -> None:
     assert format.plain(f"a{mark}b") == f"a\\{mark}b"
 
 
+@pytest.mark.parametrize(
+    ("sign", "parts"),
+    [
+        (":material/home:", (":", "material/home:")),
+        (":+1:", (":", "+1:")),
+        ("http://a", ("http:", "//a")),
+        ("www.a", ("www", ".a")),
+        ("a@b", ("a@", "b")),
+        ("->", ("-", ">")),
+        ("<=", ("<", "=")),
+        ("~=", ("~", "=")),
+    ],
+)
+def test_what_streamlit_would_make_a_sign_or_a_link_of_is_parted(sign: str, parts: tuple[str, str]) -> None:
+    assert format.plain(sign) == format.JOINER.join(map(format.plain, parts))
+
+
 def test_foreign_text_stays_on_one_line() -> None:
     assert format.plain("a\n\n# b\t\x00c") == "a  \\# b  c"
 

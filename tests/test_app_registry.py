@@ -78,6 +78,14 @@ def test_a_promotion_waits_for_its_reason(server: dict[str, Any]) -> None:
     assert page.info[0].value == "Version 2 is it\\."
 
 
+def test_a_version_that_is_not_ready_is_not_promoted(server: dict[str, Any]) -> None:
+    server["versions"] = [replace(SECOND, status="PENDING_REGISTRATION"), CHAMPION]
+    page = opened()
+    page.text_input[0].set_value("better on new data").run()
+    assert page.button(key="promote").disabled
+    assert page.button(key="promote").help == "It is not ready in MLflow."
+
+
 def test_the_champion_is_not_promoted_and_a_lone_one_has_no_way_back(server: dict[str, Any]) -> None:
     page = opened(version="1")
     assert "Version 1 is the champion." in said(page)

@@ -1,5 +1,7 @@
 """The Runs view: which runs its table shows, what it compares, and the orders it gives. The server is a stand-in."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from checkout import ROOT
-from hostile import TEXTS
+from hostile import FORMULAS, TEXTS
 from run_views import VERSION, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
@@ -244,12 +246,13 @@ def test_a_long_curve_is_thinned_before_it_is_read(tmp_path: Path, monkeypatch: 
 
 def test_the_legend_names_the_curves_in_the_order_of_their_ends() -> None:
     series = [
-        charts.line("short", [(1, 0.9)], **comparison.THICK),
         charts.line("low", [(1, 0.9), (2, 0.1)], **comparison.THICK),
+        charts.line("short", [(1, 0.9)], **comparison.THICK),
         charts.line("empty", [], **comparison.THICK),
+        charts.line("middle", [(1, 0.1), (2, 0.5)], **comparison.THICK),
         charts.line("low", [(1, 5.0), (2, 4.0)], **comparison.THIN),
     ]
-    assert comparison.chart(series, "loss", "update", log=False)["legend"]["data"] == ["short", "low"]
+    assert comparison.chart(series, "loss", "update", log=False)["legend"]["data"] == ["short", "middle", "low"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -276,6 +279,16 @@ def test_measured_and_predicted_peaks_are_no_mix() -> None:
     columns = catalogue.columns([done_view(1)])
     assert columns["Peak, MiB"] == [pytest.approx(112_501_168 / 2**20)]
     assert columns["Predicted, MiB"] == [pytest.approx(112_000_000 / 2**20)]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_the_table_as_a_file_holds_no_formula(formula: str) -> None:
+    view = done_view(1)
+    view = replace(view, params=view.params | {"model": view.params["model"] | {"preset": formula}})
+    header, row = csv.reader(io.StringIO(catalogue.export([view]), newline=""))
+    told = dict(zip(header, row, strict=True))
+    assert told["Preset"].startswith("'")
+    assert (told["Id"], told["State"], float(told["Balanced accuracy, %"])) == (view.run_id, "done", 81.25)
 
 
 @pytest.mark.parametrize(("curve", "log"), [("loss", True), ("balanced accuracy", False)])

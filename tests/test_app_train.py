@@ -11,7 +11,7 @@ from hostile import TEXTS
 from run_views import VERSION, Planner, dataset, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import backend, dead, newest, orders, outcome, prediction, traces
+from app import address, backend, dead, newest, orders, outcome, prediction, traces
 from flows import control, summary
 from flows.control import Accepted
 from flows.errors import ServiceDownError
@@ -210,6 +210,37 @@ def test_an_unknown_run_in_the_address_is_said(server: Server, monkeypatch: pyte
     page = opened(HOSTILE)
     assert not page.exception
     assert "not known here" in page.warning[0].value
+
+
+def test_a_dataset_version_of_a_link_that_is_not_there_is_said(server: Server) -> None:
+    page = AppTest.from_file(VIEW, default_timeout=60)
+    page.query_params[address.DATASET] = "f" * 32 + ".dir"
+    page.run()
+    assert not page.exception
+    assert [word.value for word in page.warning] == [
+        "Dataset version fffffff is not known here any more; another is chosen."
+    ]
+    assert page.selectbox(key=address.DATASET).value == VERSION
+
+
+@pytest.mark.parametrize("state", ["failed", "crashed"])
+@pytest.mark.parametrize(
+    ("message", "detail", "words"),
+    [
+        ("out of *memory* at update 7", "killed", "out of \\*memory\\* at update 7"),
+        ("", "killed by signal 9", "killed by signal 9"),
+        ("", "", "without a word\\."),
+    ],
+)
+def test_what_ended_a_run_stands_below_its_steps(
+    server: Server, state: str, message: str, detail: str, words: str
+) -> None:
+    stages = (("preprocess", "done", "3.2 s"), ("train", state, detail))
+    server.views = [run_view(1, state, message=message, stages=stages)]
+    page = opened()
+    assert not page.exception
+    (error,) = page.error
+    assert error.value.endswith(words)
 
 
 def test_the_running_run_can_be_cancelled_after_a_question(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
