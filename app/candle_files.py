@@ -10,6 +10,7 @@ from flows.control import Upload
 
 TIMEFRAMES = ("1m", "5m", "15m", "30m", "1h", "4h", "1d")
 STREAMS = ("1m", "15m", "1h")  # what a month of minutes has enough of
+ALL_MIB = 300  # of all candle files together: the page holds them until they are checked
 PAIR = re.compile(r"([A-Za-z0-9]{2,10})[_/-]([A-Za-z]{3,5})(?![A-Za-z])")
 BAR = re.compile(r"(?<![A-Za-z0-9])([1-9][0-9]?[mhd])(?![A-Za-z0-9])")
 
@@ -23,6 +24,9 @@ def candle_files(most_mib: int) -> tuple[list[Upload], dict[str, Any]]:
         max_upload_size=most_mib,
         key="candle files",
     )
+    if sum(file.size for file in sent) > ALL_MIB * 2**20:
+        st.error(f"The candle files have more than {ALL_MIB} MiB together. Take some away, or give them as Parquet.")
+        return [], {}
     uploads = [described(number, file) for number, file in enumerate(sent)]
     symbols = list(dict.fromkeys(upload.symbol for upload in uploads if upload.symbol))
     primary, reference = pair(symbols) if symbols else ("", "")

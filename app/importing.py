@@ -17,7 +17,7 @@ OPEN, READY, REFUSED = "import is open", "import that is checked", "why an impor
 ASKED_FOR = "files and settings of the last check"
 MORE = re.compile(r" \((\d+) more\)$")  # on the first of several findings
 QUESTION, SAID = "version or import to put into data/", "what came of a change of data/"
-MOST_MIB = 100
+ANNOTATIONS_MIB, MOST_MIB = 64, 100  # of trades, and of a file of candles; the importer takes no more
 HERE, OWN = "Those of this dataset", "Own files"
 FINDINGS_HEIGHT = 282
 
@@ -46,7 +46,7 @@ def form(known: list[LibraryEntry]) -> None:
     annotations = st.file_uploader(
         "Annotated trades, CSV or Parquet",
         ["csv", "parquet"],
-        max_upload_size=MOST_MIB,
+        max_upload_size=ANNOTATIONS_MIB,
         key="annotations file",
     )
     current = next((entry for entry in known if entry.current), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dataset.encoding import UTF_8, unreadable
+from dataset.encoding import UTF_8, reading, unreadable
 from dataset.schema import ANNOTATION_COLUMNS, ANNOTATION_REQUIRED, listed
 
 Cells = dict[str, str]
@@ -58,8 +58,13 @@ def _parquet_rows(path: Path) -> Iterator[list[str]]:
         raise ValueError(f"{path.name} unpacks to {file.metadata.num_rows:,} rows, expected at most {MOST_ROWS:,}")
     table = file.read()
     yield table.column_names
-    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+    for row in zip(*(_cells(path.name, name, table[name]) for name in table.column_names), strict=True):
         yield ["" if cell is None or cell != cell else _text(cell) for cell in row]
+
+
+def _cells(file: str, name: str, column: pa.ChunkedArray) -> list[object]:
+    with reading(file, name):
+        return list(column.to_pylist())
 
 
 def _text(cell: object) -> str:

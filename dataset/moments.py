@@ -3,6 +3,8 @@
 One trade gives an entry, an exit, holds inside it and no-trades before it.
 """
 
+import math
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from dataset.annotations import Annotation
@@ -38,10 +40,11 @@ def moments(
     """
     found = []
     taken: set[int] = set()
+    busy = _merged(trades)
     for index, trade in enumerate(trades):
         found += [Moment(trade.decided_at, index, ENTRY), Moment(trade.exit_time, index, EXIT)]
         found += [Moment(time, index, HOLD) for time in _holds(trade, step_s, holds)]
-        calm = _no_trades(trade, trades, gap_bars * step_s, earliest, taken, no_trades)
+        calm = _no_trades(trade, busy, gap_bars * step_s, earliest, taken, no_trades)
         found += [Moment(time, index, NO_TRADE) for time in calm]
     return found
 
@@ -57,14 +60,29 @@ def _holds(trade: Annotation, step_s: int, count: int) -> list[int]:
 
 
 def _no_trades(
-    trade: Annotation, trades: list[Annotation], gap_s: int, earliest: int, taken: set[int], count: int
+    trade: Annotation, busy: list[tuple[int, int]], gap_s: int, earliest: int, taken: set[int], count: int
 ) -> list[int]:
     """Walk back from the entry, gap by gap, to times outside every trade that no other sample has."""
     found: list[int] = []
     time = trade.entry_time - gap_s
     while len(found) < count and time >= earliest:
-        if time not in taken and not any(other.entry_time <= time <= other.exit_time for other in trades):
+        place = bisect_right(busy, (time, math.inf)) - 1
+        if place >= 0 and time <= busy[place][1]:
+            time -= -(-(time - busy[place][0] + 1) // gap_s) * gap_s  # the first of these steps before all of it
+            continue
+        if time not in taken:
             found.append(time)
             taken.add(time)
         time -= gap_s
     return found
+
+
+def _merged(trades: list[Annotation]) -> list[tuple[int, int]]:
+    """The times in which any trade is open, ends included, as spans in order that do not touch."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted((trade.entry_time, trade.exit_time) for trade in trades):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return spans

@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -132,10 +133,13 @@ def carry_out(project: Project, given: dict[str, Any], labels: dict[str, str]) -
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise ValueError(f"the files took longer than {MOST_S:.0f} s to read; nothing was imported") from None
-    if done.returncode < 0:  # ended by the system, for its memory or its time
-        raise ValueError("the files need more memory or time than an import may take; nothing was imported")
-    assert not done.returncode, done.stderr[-2000:]
+        raise ValueError(f"the files took longer than {MOST_S:.0f} s to read; give fewer or smaller ones") from None
+    if done.returncode < 0:  # ended by the system
+        what = "computing time" if -done.returncode == signal.SIGXCPU else "memory"
+        raise ValueError(f"the files need more {what} than an import may take; give fewer or smaller ones")
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        raise ValueError(f"the files could not be read: {last}")
     said = done.stdout
     for name, label in labels.items():
         said = said.replace(name, json.dumps(label)[1:-1])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dataset.importers import CandleSource, import_dataset
-from flows.errors import classify
+from flows.errors import RESOURCES, classify
 from flows.params import load_params
 
 MOST_CPU_S = 180
@@ -21,17 +21,15 @@ def main() -> None:
     """Reads an order from standard input, writes the import's report or `error` to standard output."""
     order = json.load(sys.stdin)
     most_bytes = int(order.pop("memory_bytes"))
-    for limit, most in (
-        (resource.RLIMIT_AS, most_bytes),
-        (resource.RLIMIT_CPU, MOST_CPU_S),
-        (resource.RLIMIT_FSIZE, MOST_FILE_BYTES),
-    ):
-        resource.setrlimit(limit, (most, most))
+    resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S + 5))  # ended by SIGXCPU, which says why
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
     try:
         print(json.dumps(carry_out(order)))
     except MemoryError:
         memory = f"{most_bytes / 2**30:.1f} GiB"
-        print(json.dumps({"error": f"a file unpacks to more than the {memory} that an import may take", "code": 3}))
+        said = f"the files unpack to more than the {memory} that an import may take; give fewer or smaller ones"
+        print(json.dumps({"error": said, "code": RESOURCES}))
     except (ValueError, OSError) as error:
         told = classify(error)
         print(json.dumps({"error": told.message, "code": told.code}))

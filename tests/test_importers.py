@@ -295,9 +295,17 @@ def test_a_bad_trade_is_refused_by_row_or_left_out_and_told(inputs: dict[str, An
     assert len(read_annotations(inputs["target"])[0]) == 2
 
 
-def test_no_usable_trade_at_all_is_refused(inputs: dict[str, Any]) -> None:
-    inputs["annotations"].write_text(ANNOTATIONS.splitlines()[0] + "\n" + trade_row(side="up"))
-    assert "holds no trade" in refused(inputs, skip_rejected=True)
+@pytest.mark.parametrize("changes", [{"side": "up"}, {"entry_price": "102"}])
+def test_no_usable_trade_at_all_is_refused_with_the_reasons(inputs: dict[str, Any], changes: dict[str, str]) -> None:
+    inputs["annotations"].write_text(ANNOTATIONS.splitlines()[0] + "\n" + trade_row(**changes))
+    assert refused(inputs, skip_rejected=True).startswith(f"trades.csv row 2, {next(iter(changes))}: ")
+
+
+def test_of_many_rows_that_are_left_out_so_many_are_told_as_anyone_reads(inputs: dict[str, Any]) -> None:
+    inputs["annotations"].write_text(ANNOTATIONS + trade_row(side="up") * 1000)
+    report = import_dataset(**inputs, skip_rejected=True)
+    assert (report["trades"], report["rejected"], len(report["rejections"])) == (2, 1000, 201)
+    assert report["rejections"][-1] == "… and 1,799 more like these"  # each has a name that is there twice, too
 
 
 def test_every_finding_is_told_the_first_one_first(inputs: dict[str, Any]) -> None:

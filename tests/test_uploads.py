@@ -156,7 +156,7 @@ def test_a_file_that_unpacks_to_too_much_ends_its_process_and_not_ours(
     monkeypatch.setattr(imports, "MEMORY_BYTES", 3 << 30)
     candles = Upload(label="bomb.feather", content=bomb.getvalue(), symbol="SIM/ETH", timeframe="1m")
     wanted = Wanted(name="x", primary="SIM/ETH", reference="SIM/ETH", timeframes=("1m",))
-    with pytest.raises(ValueError, match=r"unpacks to more than the 3\.0 GiB"):
+    with pytest.raises(ValueError, match=r"unpack to more than the 3\.0 GiB"):
         bring_in(Upload(label="t.csv", content=annotations(project)), [candles], wanted)
     assert nothing_left(project)
 
@@ -171,6 +171,26 @@ def test_annotations_of_too_many_rows_are_refused_unread(project: Path) -> None:
     assert len(text.getvalue()) < 100_000
     with pytest.raises(ValueError, match="unpacks to 1,100,000 rows"):
         bring_in(Upload(label="t.parquet", content=text.getvalue()), [], here(project))
+
+
+ODD_TIMES = {
+    "a time in the year 31 million": pa.array([10**15] * 2, pa.timestamp("s", tz="UTC")),
+    "a day in the year 273 thousand": pa.array([10**8] * 2, pa.date32()),
+    "a zone that is none": pa.array([0, 0], pa.timestamp("s", tz="No/Zone")),
+    "a length beyond all time": pa.array([2**62] * 2, pa.duration("s")),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_TIMES)
+@pytest.mark.parametrize("field", ["entry_time", "note"])
+def test_a_parquet_cell_that_has_no_text_is_refused_by_its_file(project: Path, kind: str, field: str) -> None:
+    header, *rows = (line.split(",") for line in annotations(project).decode().splitlines())
+    cells = {name: pa.array(column) for name, column in zip(header, zip(*rows, strict=True), strict=True)}
+    text = io.BytesIO()
+    pq.write_table(pa.table(cells | {field: ODD_TIMES[kind]}), text)
+    with pytest.raises(ValueError, match=r"^t\.parquet"):
+        bring_in(Upload(label="t.parquet", content=text.getvalue()), [], here(project))
+    assert nothing_left(project)
 
 
 def test_an_import_is_a_dataset_apart_until_it_is_put_into_data(project: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dataset.candles import Candles
 from dataset.column_rules import rows
+from dataset.encoding import reading
 from dataset.findings import Finding
 from dataset.importers.tables import Column, read_table
 from dataset.importers.times import read_times
@@ -56,13 +57,15 @@ def read_candles(source: CandleSource, now_s: float) -> tuple[ImportedCandles, l
     """
     table = read_table(source.path)
     name = source.path.name
-    seconds, problems, meaning = read_times(table.columns["open_time"], source.timeframe)
+    with reading(name, "open_time"):
+        seconds, problems, meaning = read_times(table.columns["open_time"], source.timeframe)
     broken = np.array([bool(problem) for problem in problems], bool)
     found = list(rows(name, "open_time", "time", broken, lambda i: problems[i]))
     values = np.empty((len(seconds), 5))
     for place, field in enumerate(CANDLE_COLUMNS[1:]):
         cells = table.columns[field]
-        values[:, place] = numbers(cells, thousands=table.delimiter == ",")
+        with reading(name, field):
+            values[:, place] = numbers(cells, thousands=table.delimiter == ",")
         found += _unread(name, field, cells, values[:, place])
     row_numbers = np.array(table.rows, np.int64)
     read = ImportedCandles(Candles(source.timeframe, seconds, values), source, row_numbers, meaning, 0)

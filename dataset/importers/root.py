@@ -19,6 +19,8 @@ from dataset.parquet import utc_times, write_columns
 from dataset.schema import CANDLE_COLUMNS, DatasetInfo, candle_path, write_info
 from dataset.validate import validate
 
+MOST_TOLD = 200  # findings of a report
+
 
 def import_dataset(
     target: Path,
@@ -105,12 +107,13 @@ def stage(
         write_candles(path, imported)
         origin[path.relative_to(root).as_posix()] = imported
         found += [imported.located(finding) for finding in candle_findings(path, "")[1]]
-    refuse(found)
+    refuse(found if trades.accepted else trades.findings + found)
     write_annotations(root / "annotations.csv", trades.accepted)
     own = _located(validate(root), trades, origin)
     misfits = [finding for finding in errors(own) if finding.file == trades.path.name and finding.row is not None]
     if skip_rejected and misfits:
         trades = trades.without(misfits)
+        refuse([] if trades.accepted else trades.findings)
         write_annotations(root / "annotations.csv", trades.accepted)
         own = _located(validate(root), trades, origin)
     refuse(own)
@@ -142,9 +145,20 @@ def report(
         "long": sides.count("long"),
         "short": sides.count("short"),
         "candles": [_candle_report(imported) for imported in candles],
-        "rejections": [str(finding) for finding in trades.findings],
+        "rejections": told(trades.findings),
         "warnings": [str(finding) for finding in warnings],
     }
+
+
+def told(findings: list[Finding]) -> list[str]:
+    """Findings as lines, as many as anyone reads, the last of them with how many more there are."""
+    lines = [str(finding) for finding in findings[:MOST_TOLD]]
+    more = len(findings) - len(lines)
+    return lines + ([f"… and {several_more(more)}"] if more else [])
+
+
+def several_more(count: int) -> str:
+    return f"{count:,} more like these" if count > 1 else "one more like these"
 
 
 def _candle_report(imported: ImportedCandles) -> dict[str, Any]:
