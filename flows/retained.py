@@ -8,7 +8,7 @@ from flows.curves import read_curves
 from flows.params import PruneConfig
 from flows.verdict import Verdict, real_folder, recent, verdict
 from model.content import read_json
-from model.manifest import MANIFEST, OPTIMIZER, STATE, fault
+from model.manifest import MANIFEST, OPTIMIZER, STATE, contradiction, fault, read_manifest
 
 
 def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, state: str) -> Iterator[Verdict]:
@@ -26,7 +26,10 @@ def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, stat
             why = "no checkpoint of the run is whole"
         if not why and recent(path) and fault(path):
             why = "not whole, and it may be in the making"
-        yield verdict(path, f"checkpoint {step}", not why, why or "neither best nor last", run_id)
+        if not why and (odd := doubt(path)):
+            why = f"its place among the others is not known ({odd}): look at it, then delete it by hand"
+        name = f"damaged checkpoint {path.name}" if step < 0 else f"checkpoint {step}"
+        yield verdict(path, name, not why, why or "neither best nor last", run_id)
     if state == "done":  # last, since dropping it writes a manifest, and a full disk has room for that by then
         yield from of_optimizers(steps, run_id, [path for path in best if path not in newest])
 
@@ -52,10 +55,22 @@ def first(steps: Iterable[tuple[int, Path]], count: int) -> list[Path]:
 
 def step_of(path: Path) -> int:
     """The step in the manifest, never that of the name; -1 for a damaged one."""
+    with suppress(ValueError):
+        return read_manifest(path).step
+    return -1
+
+
+def doubt(path: Path) -> str:
+    """Why nobody can say how old a checkpoint is, which may be a good one; empty where it is known, or plain damage."""
+    if not (path / MANIFEST).exists():
+        return ""  # it was never whole
     try:
-        return int(read_json(path / MANIFEST)["step"])
-    except (ValueError, KeyError, TypeError):
-        return -1
+        manifest = read_manifest(path)
+    except ValueError as error:
+        return str(error)
+    with suppress(ValueError):
+        return contradiction(path, manifest)
+    return ""
 
 
 def by_score(workspace: Path, steps: list[tuple[int, Path]]) -> list[tuple[int, Path]]:

@@ -174,7 +174,8 @@ def test_what_may_be_in_the_making_stays(project: Project, monkeypatch: pytest.M
     (root / "step-00000002" / "manifest.json").unlink()
     project.workspace(OTHER).mkdir(parents=True)
     assert set(going(project)) == {
-        "part .saving-00000004", "checkpoint -1", "unfinished workspace", "optimiser state of checkpoint 1"
+        "part .saving-00000004", "damaged checkpoint step-00000002", "unfinished workspace",
+        "optimiser state of checkpoint 1",
     }  # fmt: skip
     monkeypatch.setattr(verdict, "RECENT_S", 3600.0)
     assert set(going(project)) == {"optimiser state of checkpoint 1"}

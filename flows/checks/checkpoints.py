@@ -27,7 +27,7 @@ def checkpoints(project: Project) -> Iterator[Finding]:
         if protection.in_use(project, run_id):
             continue
         for fault in list_faults(root):
-            remedy = "resume uses the one before it; `pivotline prune` removes this one"
+            remedy = "resume uses the one before it; `pivotline prune` removes this one, or says why it stays"
             yield broken("checkpoints", f"run {run_id}: {fault}", remedy)
         record = record_of(project, run_id)
         if record and record["state"] == "done":
