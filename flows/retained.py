@@ -1,20 +1,22 @@
 """Which checkpoints of a run stay: the best and the last, whole ones alone, in the order of their manifests."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from flows.curves import read_curves
 from flows.params import PruneConfig
-from flows.verdict import Verdict, real_folder, recent, verdict
+from flows.verdict import Verdict, recent, verdict
 from model.content import read_json
 from model.manifest import MANIFEST, OPTIMIZER, STATE, contradiction, fault, read_manifest
+
+NAME = re.compile(r"step-[0-9]{8,}(-[0-9]+)?")
 
 
 def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, state: str) -> Iterator[Verdict]:
     """Checkpoints in the order of their steps; what is kept as best or last is hash-clean, or it does not count."""
-    folders = [path for path in root.iterdir() if path.name.startswith("step-") and real_folder(path)]
-    steps = sorted(((step_of(path), path) for path in folders), key=lambda entry: (entry[0], entry[1].name))
+    steps = sorted(((step_of(path), path) for path in folders(root)), key=lambda entry: (entry[0], entry[1].name))
     newest = first(reversed(steps), policy.keep_last) if len(steps) > 1 else [path for _, path in steps]
     ranked = by_score(root.parent, steps)
     best = first(ranked, policy.keep_best) if len(steps) > 1 else []
@@ -32,6 +34,12 @@ def of_checkpoints(root: Path, run_id: str, policy: PruneConfig, used: str, stat
         yield verdict(path, name, not why, why or "neither best nor last", run_id)
     if state == "done":  # last, since dropping it writes a manifest, and a full disk has room for that by then
         yield from of_optimizers(steps, run_id, [path for path in best if path not in newest])
+
+
+def folders(root: Path) -> list[Path]:
+    """Folders of checkpoints, whole or not; one with another name and no manifest is somebody's own."""
+    found = [path for path in root.glob("step-*") if path.is_dir() and not path.is_symlink()]
+    return [path for path in found if NAME.fullmatch(path.name) or (path / MANIFEST).exists()]
 
 
 def of_optimizers(steps: list[tuple[int, Path]], run_id: str, paths: Collection[Path]) -> Iterator[Verdict]:
