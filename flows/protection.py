@@ -5,12 +5,11 @@ on, every registered version and its run, every dataset version that anything na
 hour, since it may still be in the making. Links are never followed.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from flows import artifacts, disk, dvccache, leases, runfile
-from flows.library import remembered
+from flows import artifacts, disk, leases, runfile
 from flows.life import death, is_held, newest
 from flows.params import PruneConfig
 from flows.project import Project
@@ -42,9 +41,13 @@ def run_ids(project: Project) -> list[str]:
 
 
 def known_ids(project: Project) -> list[str]:
-    """All run folders, linked ones too: what they use stays, though nothing of theirs goes."""
-    found = project.runs.iterdir() if project.runs.is_dir() else ()
-    return sorted(path.name for path in found if runfile.RUN_ID.fullmatch(path.name) and path.is_dir())
+    """All run folders, linked ones too: what they use stays, though nothing of theirs goes.
+
+    Raises OSError where `runs` is a link to a disk that is not there.
+    """
+    found = project.runs.iterdir() if project.runs.is_dir() or project.runs.is_symlink() else ()
+    named = (path for path in found if runfile.RUN_ID.fullmatch(path.name))
+    return sorted(path.name for path in named if path.is_dir() or path.is_symlink())
 
 
 def in_use(project: Project, run_id: str, finishing: str | None = None) -> str:
@@ -116,35 +119,6 @@ def of_model(project: Project, model: ModelLike, referenced: Mapping[str, str]) 
     why = why or ("it may be in the making" if fresh else "") or artifacts.elsewhere(project, model.artifact_location)
     path = artifacts.place(model.artifact_location)
     return verdict(path, f"model {model.model_id}", not why, why or "no version uses it", run_id)
-
-
-def needed_objects(project: Project, trained_on: set[str] | None, going: Collection[Path] = ()) -> dict[str, str]:
-    """Digests of the DVC cache that stay, and why.
-
-    `trained_on` are dataset versions that MLflow's runs and versions name, None when it does not answer; `going` is
-    what leaves the workspaces first.
-    """
-    cache = project.cache
-    needed: dict[str, str] = {}
-    for run_id in run_ids(project):
-        for digest in dvccache.whole(cache, dvccache.workspace_outputs(project.workspace(run_id), going)):
-            needed.setdefault(digest, f"run {run_id} uses it")
-    for digest in dvccache.whole(cache, remembered(project)):
-        needed.setdefault(digest, "data/ held it and may hold it again")
-    named = dvccache.project_digests(project.root)
-    for digest in dvccache.whole(cache, named or ()):
-        needed.setdefault(digest, "the project names it, now or at a commit")
-    for digest, _ in dvccache.objects(cache):
-        if digest in needed or not dvccache.is_dataset(cache, digest):
-            continue
-        if named is None or trained_on is None:
-            why = "git or MLflow does not tell whether a run was trained on it"
-        elif digest in trained_on and not dvccache.held_elsewhere(project.root, cache, digest):
-            why = "a run was trained on it, and no remote folder has it"
-        else:
-            continue
-        needed |= dict.fromkeys(dvccache.whole(cache, [digest]), why)
-    return needed
 
 
 def of_object(path: Path, digest: str, needed: Mapping[str, str]) -> Verdict:

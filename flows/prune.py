@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows import copies, disk, dvccache, leftovers, protection, runfile
+from flows.needs import Needs, needs
 from flows.params import PruneConfig
 from flows.project import Project
 from flows.verdict import Verdict
@@ -69,12 +70,12 @@ def plan(project: Project, policy: PruneConfig, tracking: "MlflowClient | None")
     ]
     judged += [("leftover", entry) for entry in leftovers.verdicts(project)]
     going = {entry.path for _, entry in judged if entry.goes}
-    needed = needed_objects(project, tracking, going)
+    needed = of_cache(project, tracking, going)
     objects = dvccache.objects(project.cache)
     real = ((digest, path) for digest, path in objects if disk.inside(project.cache, path))
-    judged += [("dvc", protection.of_object(path, digest, needed)) for digest, path in real]
+    judged += [("dvc", protection.of_object(path, digest, needed.why)) for digest, path in real]
     notes = () if tracking is not None else ("MLflow does not answer: its files and the datasets it may name stay",)
-    return weighed(judged, int(policy.disk_budget_gb * disk.GB), notes)
+    return weighed(judged, int(policy.disk_budget_gb * disk.GB), (*notes, *needed.notes))
 
 
 def aliased(tracking: "MlflowClient | None") -> set[tuple[str, int]] | None:
@@ -85,12 +86,12 @@ def aliased(tracking: "MlflowClient | None") -> set[tuple[str, int]] | None:
     return registry.aliased(tracking)
 
 
-def needed_objects(project: Project, tracking: "MlflowClient | None", going: set[Path]) -> dict[str, str]:
+def of_cache(project: Project, tracking: "MlflowClient | None", going: set[Path]) -> Needs:
     if tracking is None:
-        return protection.needed_objects(project, None, going)
+        return needs(project, None, going)
     from flows import remains
 
-    return protection.needed_objects(project, remains.trained_on(tracking), going)
+    return needs(project, remains.trained_on(tracking), going)
 
 
 def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tuple[str, ...]) -> PrunePlan:
@@ -127,7 +128,7 @@ def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tup
 def apply(project: Project, policy: PruneConfig, tracking: "MlflowClient | None", planned: PrunePlan) -> Pruned:
     """Removes what goes, each after a last look; what something uses by now stays and is named."""
     freed, removed, notes = 0, 0, list(planned.notes)
-    needed = needed_objects(project, tracking, {item.path for item in planned.items if item.goes})
+    needed = of_cache(project, tracking, {item.path for item in planned.items if item.goes}).why
     for item in planned.items:
         if not item.goes:
             continue

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from test_prune import OTHER, RUN, THIRD, apply, checkpoints, going, pointer, project, put, put_folder, register
 
-from flows import disk, protection, prune, verdict
+from flows import disk, prune, verdict
 from flows.checks.checkpoints import stale
 from flows.checks.finding import BROKEN
+from flows.needs import needs
 from flows.params import PruneConfig
 from flows.project import Project
 
@@ -92,7 +93,7 @@ def test_what_linked_runs_use_stays_in_the_cache(project: Project, tmp_path: Pat
     pointer(project.workspace(RUN), version)
     moved = project.runs.rename(tmp_path / "moved")
     project.runs.symlink_to(moved)
-    assert version in protection.needed_objects(project, set())
+    assert version in needs(project, set()).why
 
 
 def test_a_linked_cache_folder_is_left_alone(project: Project, tmp_path: Path) -> None:
