@@ -40,7 +40,7 @@ def listing(cache: Path, digest: str) -> list[tuple[str, str]]:
     """Digest and name of each file of a folder's object; empty when the object is missing or no listing."""
     try:
         return [(entry["md5"], entry["relpath"]) for entry in json.loads(place(cache, digest).read_text("utf-8"))]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
