@@ -10,6 +10,7 @@ import torch
 
 from model.checkpoint import MANIFEST, OPTIMIZER, STATE, latest, list_complete, list_faults, save
 from model.content import as_json, sha256
+from model.resume import usable
 from model.retention import drop_optimizer
 
 DEEP = "[" * 200_000
@@ -92,3 +93,11 @@ def test_a_write_never_goes_through_a_link(tmp_path: Path) -> None:
     assert (victim.read_text(), shared.read_text()) == ("precious", "precious")
     assert [found.step for found in list_complete(tmp_path / "root")] == [1, 2]
     assert not (path / OPTIMIZER).exists()
+
+
+@pytest.mark.parametrize("origin", [None, [], {"model": 7, "train": []}, {}])
+def test_a_state_of_no_run_is_nobody_s_to_go_on_from(tmp_path: Path, origin: object) -> None:
+    wanted = {"model": {"d_model": 8}, "train": {"seed": 1}, "samples_sha256": "0"}
+    for number, found in ((1, wanted), (2, origin)):
+        told(write(tmp_path, number), {"step": number, "origin": found})
+    assert [point.step for point in usable(tmp_path, wanted)] == [1]
