@@ -63,7 +63,7 @@ def listing(path: Path) -> dict[str, str]:
         return {}
     try:
         return {str(entry["relpath"]): str(entry["md5"]) for entry in json.loads(path.read_bytes())}
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return {}
 
 

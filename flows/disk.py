@@ -1,5 +1,6 @@
 """What lies on the disk: bytes by kind, each file counted once however many names it has; links are never followed."""
 
+import errno
 import os
 import shutil
 import stat
@@ -12,6 +13,7 @@ from flows.project import Project
 KINDS = ("checkpoints", "models", "dataset cache", "records", "logs", "other")
 RECORDS = ("mlflow.db", "prefect", "locks")
 GB = 10**9
+REMOVING = ".removing-"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,16 +78,40 @@ def free_at(path: Path) -> int:
     return shutil.disk_usage(next(place for place in (path, *path.parents) if place.exists())).free
 
 
-def remove(path: Path) -> int:
+def inside(root: Path, path: Path) -> bool:
+    """Whether a path lies below a folder with no link on the way to it; only the two ends may be links themselves."""
+    if path == root or ".." in path.parts or not path.is_relative_to(root):
+        return False
+    return not any(folder.is_symlink() for folder in path.parents if folder != root and folder.is_relative_to(root))
+
+
+def real_folder(root: Path, path: Path) -> bool:
+    """A folder that lies below `root` and is no link."""
+    return path.is_dir() and not path.is_symlink() and inside(root, path)
+
+
+def ours(project: Project, path: Path) -> bool:
+    """Whether a path lies in the state folder or the dataset cache, and not only by way of a link."""
+    return inside(project.state, path) or inside(project.cache, path)
+
+
+def check(project: Project, path: Path) -> None:
+    """Raises OSError for what is not ours to remove, as it lies now."""
+    if not ours(project, path):
+        raise OSError(errno.EXDEV, "it lies outside, or behind a link", str(path))
+
+
+def remove(project: Project, path: Path) -> int:
     """Removes a file, a link or a folder with all in it; returns the bytes freed: those whose last name went.
 
-    A folder loses its name first, so that nobody takes half of it for the whole.
+    A folder loses its name first, so that nobody takes half of it for the whole. Raises OSError for what is not ours.
     """
+    check(project, path)
     target = path
-    if path.is_dir() and not path.is_symlink():
-        target = path.with_name(f".removing-{path.name}")
-        if target.exists():
-            shutil.rmtree(target)
+    if path.is_dir() and not path.is_symlink() and not path.name.startswith(REMOVING):
+        target = path.with_name(f"{REMOVING}{path.name}")
+        if target.is_symlink() or target.exists():
+            remove(project, target)
         path.rename(target)
     freed = 0
     for file, info in list(entries(target)):

@@ -19,6 +19,7 @@ OBJECT = re.compile(r"[0-9a-f]{30}(\.dir)?")
 DIGEST = re.compile(r"\bmd5: ([0-9a-f]{32}(?:\.dir)?)\b")
 DATASET_FILE = "dataset.json"
 GIT_S = 60.0
+NO_LOCK = (yaml.YAMLError, RecursionError, AttributeError, KeyError, TypeError)  # from a file of any other shape
 
 
 def objects(cache: Path) -> Iterator[tuple[str, Path]]:
@@ -39,7 +40,7 @@ def listing(cache: Path, digest: str) -> list[tuple[str, str]]:
     """Digest and name of each file of a folder's object; empty when the object is missing or no listing."""
     try:
         return [(entry["md5"], entry["relpath"]) for entry in json.loads(place(cache, digest).read_text("utf-8"))]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
@@ -73,17 +74,15 @@ def is_dataset(cache: Path, digest: str) -> bool:
     return digest.endswith(".dir") and any(name == DATASET_FILE for _, name in listing(cache, digest))
 
 
-def workspace_outputs(workspace: Path, going: Collection[Path]) -> set[str]:
+def workspace_outputs(workspace: Path, going: Collection[object]) -> set[str]:
     """What a run's workspace has out of the cache: its dataset, and the stage outputs that are there and stay."""
     found = set(DIGEST.findall(text(workspace / "data.dvc")))
     try:
         stages = (yaml.safe_load(text(workspace / "dvc.lock")) or {}).get("stages", {})
-    except yaml.YAMLError:  # half a lock: whatever it names stays
+        outs = [(out["md5"], workspace / out["path"]) for stage in stages.values() for out in stage.get("outs", ())]
+    except NO_LOCK:  # half a lock: whatever it names stays
         return found | set(DIGEST.findall(text(workspace / "dvc.lock")))
-    for stage in stages.values():
-        paths = {out["md5"]: workspace / out["path"] for out in stage.get("outs", ())}
-        found |= {digest for digest, path in paths.items() if path.exists() and path not in going}
-    return found
+    return found | {digest for digest, path in outs if path.exists() and path not in going}
 
 
 def dataset_of(workspace: Path) -> str | None:
@@ -94,9 +93,10 @@ def dataset_of(workspace: Path) -> str | None:
 
 
 def text(path: Path) -> str:
+    """Nothing where there is no file. Raises OSError for one that cannot be read: it may name anything."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, NotADirectoryError):
         return ""
 
 

@@ -18,6 +18,7 @@ from dataset.annotations import read_annotations
 from dataset.importers.content import check_content, kind_of
 from dataset.schema import read_info, symbol_dir
 from dataset.versions import version
+from flows import disk
 from flows.library import beside, folder, replace_data
 from flows.project import Project, find_project
 
@@ -167,5 +168,7 @@ def put_in_use(import_id: str) -> str:
 
 def remove_old(imports: Path) -> None:
     for place in imports.glob("*"):
-        if IMPORT_ID.fullmatch(place.name) and time.time() - place.stat().st_mtime > KEPT_S:
+        if not IMPORT_ID.fullmatch(place.name) or not disk.real_folder(imports.parent, place):
+            continue
+        if time.time() - place.stat().st_mtime > KEPT_S:
             shutil.rmtree(place, ignore_errors=True)

@@ -21,7 +21,7 @@ from dataset.history import cached, commits, peek, stores
 from dataset.importers.place import check_target, put_in_place
 from dataset.schema import annotation_path, read_info
 from dataset.versions import add, held, restore, tracked_version, version
-from flows import leases
+from flows import cache_users, leases
 from flows.errors import ResourceError
 from flows.project import Project, find_project
 
@@ -132,6 +132,7 @@ def replace_data(project: Project, staged: Path) -> str:
     """Puts `staged/data` into `data/` and into `data.dvc`; all that can fail comes before the first rename."""
     target = project.root / "data"
     check_place(target)
+    cache_users.sign(project)
     with FileLock(lock(project, "data.lock")):
         check_target(target, replace=True)
         left = current_version(project)

@@ -5,21 +5,20 @@ on, every registered version and its run, every dataset version that anything na
 hour, since it may still be in the making. Links are never followed.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlparse
 
-from flows import dvccache, leases, runfile
-from flows.library import remembered
+from flows import artifacts, disk, leases, runfile
 from flows.life import death, is_held, newest
 from flows.params import PruneConfig
 from flows.project import Project
 from flows.retained import of_checkpoints
-from flows.verdict import Verdict, real_folder, recent, verdict, young
+from flows.verdict import Verdict, recent, verdict, young
 from flows.versionview import RUN_TAG
 
 RESUMABLE = ("failed", "crashed", "cancelled")
+PARTS = (".saving-", disk.REMOVING)  # beside checkpoints
 REMADE = ("artifacts/samples.npz", "artifacts/episodes.npz")  # what preprocess makes again
 
 
@@ -38,8 +37,17 @@ class ModelLike(Protocol):
 
 def run_ids(project: Project) -> list[str]:
     """Runs with a folder of their own; a link is nobody's run."""
-    found = project.runs.iterdir() if project.runs.is_dir() else ()
-    return sorted(path.name for path in found if runfile.RUN_ID.fullmatch(path.name) and real_folder(path))
+    return [run_id for run_id in known_ids(project) if not project.workspace(run_id).is_symlink()]
+
+
+def known_ids(project: Project) -> list[str]:
+    """All run folders, linked ones too: what they use stays, though nothing of theirs goes.
+
+    Raises OSError where `runs` is a link to a disk that is not there.
+    """
+    found = project.runs.iterdir() if project.runs.is_dir() or project.runs.is_symlink() else ()
+    named = (path for path in found if runfile.RUN_ID.fullmatch(path.name))
+    return sorted(path.name for path in named if path.is_dir() or path.is_symlink())
 
 
 def in_use(project: Project, run_id: str, finishing: str | None = None) -> str:
@@ -68,18 +76,21 @@ def ended(project: Project, run_id: str, finishing: str | None) -> str:
 
 def of_run(project: Project, run_id: str, policy: PruneConfig, finishing: str | None = None) -> Iterator[Verdict]:
     """Verdicts on the checkpoints of a run, and on all of a workspace that never got a record."""
-    workspace, used = project.workspace(run_id), in_use(project, run_id, finishing)
+    workspace = project.workspace(run_id)
+    if not disk.real_folder(project.state, workspace):
+        return
+    used = in_use(project, run_id, finishing)
     state = "" if used else ended(project, run_id, finishing)
     if not used and not state:
         yield verdict(workspace, "unfinished workspace", True, "it was never made whole", run_id)
         return
     root = workspace / "checkpoints"
-    if not real_folder(root):
+    if not disk.real_folder(project.state, root):
         return
     for path in sorted(root.iterdir()):
         if path.is_symlink():
             yield verdict(path, f"link {path.name}", not used, used or "a link is no checkpoint", run_id)
-        elif not path.name.startswith("step-"):
+        elif path.name.startswith(PARTS):
             kept = used or ("it may be in the making" if recent(path) else "")
             yield verdict(path, f"part {path.name}", not kept, kept or "a save that was interrupted left it", run_id)
     yield from of_checkpoints(root, run_id, policy, used, state)
@@ -94,7 +105,7 @@ def of_remade(project: Project, policy: PruneConfig) -> Iterator[Verdict]:
         why = why or ("" if ended(project, run_id, None) == "done" else "the run can go on")
         for name in REMADE:
             path = project.workspace(run_id) / name
-            if path.is_file() and not path.is_symlink() and real_folder(path.parent):
+            if path.is_file() and not path.is_symlink() and disk.inside(project.state, path):
                 yield verdict(path, path.name, not why, why or "preprocess makes it again", run_id)
 
 
@@ -103,45 +114,11 @@ def of_model(project: Project, model: ModelLike, referenced: Mapping[str, str]) 
     run_id = model.tags.get(RUN_TAG)
     fresh = young((model.creation_timestamp or 0) / 1000)
     why = referenced.get(model.model_id, "") or leases.holder(project, f"model:{model.model_id}")
-    if not why and run_id in run_ids(project):
+    if not why and run_id in known_ids(project):
         why = in_use(project, str(run_id))
-    why = why or ("it may be in the making" if fresh else "")
-    return verdict(
-        Path(urlparse(model.artifact_location).path),
-        f"model {model.model_id}",
-        not why,
-        why or "no version uses it",
-        run_id,
-    )
-
-
-def needed_objects(project: Project, trained_on: set[str] | None, going: Collection[Path] = ()) -> dict[str, str]:
-    """Digests of the DVC cache that stay, and why.
-
-    `trained_on` are dataset versions that MLflow's runs and versions name, None when it does not answer; `going` is
-    what leaves the workspaces first.
-    """
-    cache = project.cache
-    needed: dict[str, str] = {}
-    for run_id in run_ids(project):
-        for digest in dvccache.whole(cache, dvccache.workspace_outputs(project.workspace(run_id), going)):
-            needed.setdefault(digest, f"run {run_id} uses it")
-    for digest in dvccache.whole(cache, remembered(project)):
-        needed.setdefault(digest, "data/ held it and may hold it again")
-    named = dvccache.project_digests(project.root)
-    for digest in dvccache.whole(cache, named or ()):
-        needed.setdefault(digest, "the project names it, now or at a commit")
-    for digest, _ in dvccache.objects(cache):
-        if digest in needed or not dvccache.is_dataset(cache, digest):
-            continue
-        if named is None or trained_on is None:
-            why = "git or MLflow does not tell whether a run was trained on it"
-        elif digest in trained_on and not dvccache.held_elsewhere(project.root, cache, digest):
-            why = "a run was trained on it, and no remote folder has it"
-        else:
-            continue
-        needed |= dict.fromkeys(dvccache.whole(cache, [digest]), why)
-    return needed
+    why = why or ("it may be in the making" if fresh else "") or artifacts.elsewhere(project, model.artifact_location)
+    path = artifacts.place(model.artifact_location)
+    return verdict(path, f"model {model.model_id}", not why, why or "no version uses it", run_id)
 
 
 def of_object(path: Path, digest: str, needed: Mapping[str, str]) -> Verdict:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flows import copies, disk, dvccache, protection, runfile
+from flows import copies, disk, dvccache, leftovers, protection, runfile
+from flows.needs import Needs, needs
 from flows.params import PruneConfig
 from flows.project import Project
 from flows.verdict import Verdict
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class PruneItem:
     """One thing that could go; `bytes` is what its going frees once the items before it are gone."""
 
-    place: str  # run | mlflow | copy | dvc
+    place: str  # run | mlflow | copy | leftover | dvc
     path: Path
     run_id: str | None
     name: str
@@ -67,12 +68,14 @@ def plan(project: Project, policy: PruneConfig, tracking: "MlflowClient | None")
     judged += [
         ("copy", entry) for entry in (*copies.of_models(project, aliased(tracking)), *copies.of_datasets(project))
     ]
+    judged += [("leftover", entry) for entry in leftovers.verdicts(project)]
     going = {entry.path for _, entry in judged if entry.goes}
-    needed = needed_objects(project, tracking, going)
+    needed = of_cache(project, tracking, going)
     objects = dvccache.objects(project.cache)
-    judged += [("dvc", protection.of_object(path, digest, needed)) for digest, path in objects]
+    real = ((digest, path) for digest, path in objects if disk.inside(project.cache, path))
+    judged += [("dvc", protection.of_object(path, digest, needed.why)) for digest, path in real]
     notes = () if tracking is not None else ("MLflow does not answer: its files and the datasets it may name stay",)
-    return weighed(judged, int(policy.disk_budget_gb * disk.GB), notes)
+    return weighed(judged, int(policy.disk_budget_gb * disk.GB), (*notes, *needed.notes))
 
 
 def aliased(tracking: "MlflowClient | None") -> set[tuple[str, int]] | None:
@@ -83,12 +86,12 @@ def aliased(tracking: "MlflowClient | None") -> set[tuple[str, int]] | None:
     return registry.aliased(tracking)
 
 
-def needed_objects(project: Project, tracking: "MlflowClient | None", going: set[Path]) -> dict[str, str]:
+def of_cache(project: Project, tracking: "MlflowClient | None", going: set[Path]) -> Needs:
     if tracking is None:
-        return protection.needed_objects(project, None, going)
+        return needs(project, None, going)
     from flows import remains
 
-    return protection.needed_objects(project, remains.trained_on(tracking), going)
+    return needs(project, remains.trained_on(tracking), going)
 
 
 def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tuple[str, ...]) -> PrunePlan:
@@ -125,7 +128,7 @@ def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tup
 def apply(project: Project, policy: PruneConfig, tracking: "MlflowClient | None", planned: PrunePlan) -> Pruned:
     """Removes what goes, each after a last look; what something uses by now stays and is named."""
     freed, removed, notes = 0, 0, list(planned.notes)
-    needed = needed_objects(project, tracking, {item.path for item in planned.items if item.goes})
+    needed = of_cache(project, tracking, {item.path for item in planned.items if item.goes}).why
     for item in planned.items:
         if not item.goes:
             continue
@@ -147,15 +150,17 @@ def remove(
     """Bytes freed, None when the item may not go any more."""
     if item.place == "run" and item.run_id is not None:
         with runfile.claimed(project, item.run_id):
-            return take(item.path, of_run(project, item.run_id, policy))
+            return take(project, item.path, of_run(project, item.run_id, policy))
     if item.place == "mlflow" and tracking is not None:
         from flows import remains
 
         return remains.remove(project, tracking, as_verdict(item))
     if item.place == "copy":
         return copies.remove(project, item.path, aliased(tracking))
+    if item.place == "leftover":
+        return take(project, item.path, leftovers.verdicts(project))
     digest = item.path.parent.name + item.path.name
-    return take(item.path, [protection.of_object(item.path, digest, needed)]) if item.path.exists() else None
+    return take(project, item.path, [protection.of_object(item.path, digest, needed)]) if item.path.exists() else None
 
 
 def of_run(project: Project, run_id: str, policy: PruneConfig) -> list[Verdict]:
@@ -163,12 +168,13 @@ def of_run(project: Project, run_id: str, policy: PruneConfig) -> list[Verdict]:
     return [*protection.of_run(project, run_id, policy), *remade]
 
 
-def take(path: Path, verdicts: Iterable[Verdict]) -> int | None:
+def take(project: Project, path: Path, verdicts: Iterable[Verdict]) -> int | None:
     """Removes what the verdicts, of this moment, still let go."""
     if not any(entry.path == path and entry.goes for entry in verdicts):
         return None
     if path.name != OPTIMIZER:
-        return disk.remove(path)
+        return disk.remove(project, path)
+    disk.check(project, path)
     from model.retention import drop_optimizer
 
     freed = sum(info.st_blocks * 512 for _, info in disk.entries(path) if info.st_nlink == 1)
@@ -184,5 +190,5 @@ def prune_run(project: Project, run_id: str, policy: PruneConfig) -> Pruned:
     """A run's own last step: its checkpoints beyond the best and the last go."""
     found = list(protection.of_run(project, run_id, policy, finishing=run_id))
     planned = weighed([("run", entry) for entry in found], 0, ())
-    freed = [take(item.path, found) or 0 for item in planned.items if item.goes]
+    freed = [take(project, item.path, found) or 0 for item in planned.items if item.goes]
     return Pruned(removed=len(freed), kept=len(found) - len(freed), freed_bytes=sum(freed))

@@ -4,8 +4,6 @@ MLflow's own clean-up leaves the logged models of deleted runs and checks no reg
 """
 
 from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 from mlflow.entities import Run, ViewType
 from mlflow.store.artifact.artifact_repo import ArtifactRepository
@@ -14,6 +12,7 @@ from mlflow.tracking import MlflowClient
 
 from flows import disk, logged, protection, registry
 from flows.aliases import lock
+from flows.artifacts import elsewhere, local, place
 from flows.project import Project
 from flows.tracking import OUTAGE, experiment_id, first_line
 from flows.verdict import Verdict, verdict
@@ -27,10 +26,11 @@ def verdicts(project: Project, tracking: MlflowClient) -> Iterator[Verdict]:
         yield protection.of_model(project, model, needed)
     registered = {entry.run_id for entry in registry.all_versions(tracking)}
     for run in runs(tracking, ViewType.DELETED_ONLY):
-        if run.info.run_id not in registered and size(run.info.artifact_uri):
-            yield verdict(
-                place(run.info.artifact_uri), f"files of run {run.info.run_id}", True, "the run was deleted in MLflow"
-            )
+        location = run.info.artifact_uri
+        if run.info.run_id not in registered and size(location):
+            why = elsewhere(project, location)
+            name = f"files of run {run.info.run_id}"
+            yield verdict(place(location), name, not why, why or "the run was deleted in MLflow")
 
 
 def runs(tracking: MlflowClient, view: int) -> Iterator[Run]:
@@ -68,18 +68,18 @@ def take(project: Project, tracking: MlflowClient, item: Verdict) -> int | None:
             return None
         kind, _, name = item.name.rpartition(" ")
         if kind != "model":
-            return clear(str(tracking.get_run(name).info.artifact_uri))
+            return clear(project, str(tracking.get_run(name).info.artifact_uri))
         model = tracking.get_logged_model(name)
-        freed = clear(str(model.artifact_location))
+        freed = clear(project, str(model.artifact_location))
         tracking.delete_logged_model(name)
         return freed
 
 
-def clear(location: str) -> int:
+def clear(project: Project, location: str) -> int:
     """Deletes the files at a location of MLflow's; bytes freed."""
     folder = local(location)
     if folder is not None:
-        return disk.remove(folder) if folder.exists() else 0
+        return disk.remove(project, folder) if folder.exists() else 0
     before = size(location)
     get_artifact_repository(location).delete_artifacts()
     return before - size(location)
@@ -98,13 +98,3 @@ def listed(repository: ArtifactRepository, path: str | None) -> int:
         listed(repository, entry.path) if entry.is_dir else int(entry.file_size or 0)
         for entry in repository.list_artifacts(path)
     )
-
-
-def local(location: str) -> Path | None:
-    """The folder of a location on this machine, None for one that only the server can reach."""
-    parsed = urlparse(location)
-    return Path(unquote(parsed.path)) if parsed.scheme in ("file", "") else None
-
-
-def place(location: str | None) -> Path:
-    return local(str(location)) or Path(str(location))

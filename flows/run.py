@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows import runfile, summary
+from flows import cache_users, runfile, summary
 from flows.ending import ended_as
 from flows.errors import CancelledError
 from flows.keeper import Keeper, holding
@@ -76,6 +76,7 @@ def steps(
             raise CancelledError(f"run {workspace.name} was cancelled")
         return tracked(workspace, step, name, body)
 
+    cache_users.sign(project)  # a run that was asked for before there were notes
     ready(workspace)
     for stage in STAGES:
         go(stage, partial(stage_outcome, project, workspace, record, keeper, stage))

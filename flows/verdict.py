@@ -18,10 +18,6 @@ class Verdict:
     run_id: str | None = None
 
 
-def real_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
-
-
 def recent(path: Path) -> bool:
     """Changed or linked within the last hour; a time in the future counts as recent."""
     info = path.lstat()

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from dataset.versions import tracked_version, version
-from flows import budget, dvccache, runfile
+from flows import budget, cache_users, dvccache, runfile
 from flows.errors import ResourceError
 from flows.params import Params, as_dict, change, load_params, write_params
 from flows.project import Project
@@ -75,6 +75,7 @@ def first_record(run_id: str, params: Params, workspace: Path, door: str) -> dic
 
 
 def fill(project: Project, workspace: Path, params: Params, data: Path | None, dataset_version: str | None) -> None:
+    cache_users.sign(project)
     (workspace / ".dvc").mkdir(parents=True)
     (workspace / ".dvc" / "config").write_text(DVC_CONFIG.format(cache=project.cache), encoding="utf-8")
     for name in ("dvc.yaml", ".dvcignore"):

@@ -2,7 +2,8 @@
 
 A checkpoint is a folder: weights.safetensors, optimizer.safetensors (dropped from older ones), state.json and, written
 last, manifest.json with the step and the size and SHA-256 of every file. It is built under a hidden name, flushed and
-renamed, so a crash at any moment leaves the older ones as they were. Order is the manifest's step, never name or time.
+renamed, so a crash at any moment leaves the older ones as they were. Order is the manifest's step, which the state's
+agrees with, never name or time.
 """
 
 import hashlib
@@ -21,11 +22,13 @@ from model.manifest import (
     STATE,
     WEIGHTS,
     Checkpoint,
+    Manifest,
     complete,
     fault,
     latest,
     list_complete,
     list_faults,
+    read_manifest,
 )
 from model.weights import pack, unpack
 
@@ -56,7 +59,7 @@ def save(
 
     Raises OSError if the disk refuses.
     """
-    contents = {WEIGHTS: pack(dict(weights)), STATE: as_json(state)}
+    contents = {WEIGHTS: pack(dict(weights)), STATE: as_json({**state, "step": step})}
     if optimizer is not None:
         contents[OPTIMIZER] = pack(dict(optimizer))
     hidden, final = root / f"{HIDDEN}{step:08d}", root / f"step-{step:08d}"
@@ -66,7 +69,7 @@ def save(
     try:
         for name, content in contents.items():
             files.write(hidden / name, content)
-        files.write(hidden / MANIFEST, as_json(_manifest(step, contents)))
+        files.write(hidden / MANIFEST, _manifest(step, contents).as_json())
         files.sync_folder(hidden)
         return _publish(hidden, final)
     except OSError:
@@ -88,8 +91,7 @@ def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Tensor] | None, dict[
     problem = fault(path)
     if problem:
         raise ValueError(problem)
-    manifest = read_json(path / MANIFEST)
-    optimizer = unpack(path / OPTIMIZER) if OPTIMIZER in manifest["files"] else None
+    optimizer = unpack(path / OPTIMIZER) if OPTIMIZER in read_manifest(path).files else None
     return unpack(path / WEIGHTS), optimizer, read_json(path / STATE)
 
 
@@ -123,6 +125,6 @@ def _names(final: Path) -> Iterator[Path]:
     yield from (final.with_name(f"{final.name}-{i}") for i in itertools.count(2))
 
 
-def _manifest(step: int, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    sums = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in contents.items()}
-    return {"format": 1, "step": step, "files": sums}
+def _manifest(step: int, contents: Mapping[str, bytes]) -> Manifest:
+    sums = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in contents.items()}
+    return Manifest(step=step, files=sums)

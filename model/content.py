@@ -18,10 +18,20 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     if path.is_symlink() or not path.is_file():
         raise ValueError(f"{path}: expected a JSON file, found none")
+    return object_in(path.read_bytes(), path)
+
+
+def object_in(content: str | bytes, path: Path) -> dict[str, Any]:
+    """The JSON object in the content of a file.
+
+    Raises ValueError naming the file if it is anything else, or nests deeper than the reader goes.
+    """
     try:
-        values = json.loads(path.read_bytes())
+        values = json.loads(content)
     except ValueError as error:
         raise ValueError(f"{path}: not JSON ({error})") from None
+    except RecursionError:
+        raise ValueError(f"{path}: nests too deep for a JSON file of ours") from None
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a JSON object, got {type(values).__name__}")
     return values

@@ -5,12 +5,14 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> None:
-    """A new file whose content is on the disk when this returns.
+    """A new file whose content is on the disk when this returns; what had its name before loses it, links above all.
 
     Raises OSError naming the file, with the bytes it needs as a note, where the disk refuses.
     """
     try:
-        with path.open("wb") as file:
+        if path.is_symlink() or path.exists():
+            remove_folder(path)
+        with path.open("xb") as file:  # made here or not at all: nothing is written through a link
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -67,7 +67,8 @@ def differences(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str
     """The fields in which two origins differ, such as `model.d_model is 192, expected 256`."""
     found = []
     for part in ("model", "train"):
-        before, now = saved.get(part, {}), wanted[part]
+        before, now = saved.get(part), wanted[part]
+        before = before if isinstance(before, dict) else {}
         names = sorted(set(before) | set(now))
         found += [f"{part}.{n} is {before.get(n)}, expected {now.get(n)}" for n in names if before.get(n) != now.get(n)]
     if saved.get("samples_sha256") != wanted["samples_sha256"]:

@@ -30,8 +30,14 @@ def newest_of(checkpoints: Path, wanted: dict[str, Any]) -> Checkpoint | None:
 def usable(checkpoints: Path, wanted: dict[str, Any]) -> Iterator[Checkpoint]:
     """The checkpoints of the run with this origin that training can go on from, newest first."""
     for entry in reversed(checkpoint.list_complete(checkpoints)):
-        if entry.resumable and not differences(checkpoint.state_of(entry.path)["origin"], wanted):
+        if entry.resumable and not differences(origin_of(entry), wanted):
             yield entry
+
+
+def origin_of(entry: Checkpoint) -> dict[str, Any]:
+    """What a checkpoint says of its run's configs and samples; empty where it says nothing of the kind."""
+    found = checkpoint.state_of(entry.path).get("origin")
+    return found if isinstance(found, dict) else {}
 
 
 def dqn_origin(

@@ -1,10 +1,11 @@
 """Which checkpoints of a run stay: the newest, and the best."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from model import files
 from model.checkpoint import MANIFEST, OPTIMIZER, delete, list_complete
-from model.weights import as_json, read_json
+from model.manifest import read_manifest
 
 
 def keep(root: Path, newest: int, best_step: int | None) -> None:
@@ -26,9 +27,10 @@ def keep(root: Path, newest: int, best_step: int | None) -> None:
 
 def drop_optimizer(path: Path) -> None:
     """Make a checkpoint smaller; it stays complete at every moment."""
-    manifest = read_json(path / MANIFEST)
-    if manifest["files"].pop(OPTIMIZER, None):
-        files.write(path / f"{MANIFEST}.new", as_json(manifest))
+    manifest = read_manifest(path)
+    if OPTIMIZER in manifest.files:
+        left = {name: entry for name, entry in manifest.files.items() if name != OPTIMIZER}
+        files.write(path / f"{MANIFEST}.new", replace(manifest, files=left).as_json())
         files.rename(path / f"{MANIFEST}.new", path / MANIFEST)
         files.sync_folder(path)
     if (path / OPTIMIZER).exists():

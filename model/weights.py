@@ -13,7 +13,7 @@ from model.kinds import NetworkConfig, from_dict
 from model.networks import build
 from model.presets import to_dict
 
-__all__ = ["CONFIG", "WEIGHTS", "as_json", "fill", "load_model", "pack", "read_json", "save_model", "sha256", "unpack"]
+__all__ = ["CONFIG", "WEIGHTS", "fill", "load_model", "pack", "save_model", "sha256", "unpack"]
 
 WEIGHTS, CONFIG = "weights.safetensors", "config.json"
 

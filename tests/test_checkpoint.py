@@ -60,7 +60,7 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     assert torch.equal(found["layer.weight"], weights()["layer.weight"])
     assert optimizer is not None
     assert torch.equal(optimizer["exp_avg.layer.weight"], torch.ones(3, 4))
-    assert state == {"epoch": 7}
+    assert state == {"epoch": 7, "step": 7}
     manifest = json.loads((path / MANIFEST).read_text())
     assert manifest["step"] == 7
     assert {name: sha256(path / name) for name in manifest["files"]} == {

@@ -11,9 +11,10 @@ from checkout import ROOT
 from data_root import trade_on, write_root, write_trades
 
 from dataset.versions import add, version
-from flows import library, protection
+from flows import library
 from flows.errors import ResourceError
 from flows.library import LibraryEntry
+from flows.needs import needs
 from flows.project import Project
 
 
@@ -61,10 +62,10 @@ def test_a_replaced_dataset_comes_back_byte_for_byte(project: Project) -> None:
 
 def test_a_version_that_left_data_is_never_pruned(project: Project) -> None:
     old = library.replace_data(project, staged(project))
-    needed = protection.needed_objects(project, set())
+    needed = needs(project, set()).why
     assert old in needed
     (project.state / "datasets" / f"{old}.held").unlink()
-    assert old not in protection.needed_objects(project, set())
+    assert old not in needs(project, set()).why
 
 
 def test_data_stays_when_the_new_dataset_cannot_be_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import torch
 from record import give_record
 from trained import trained
 
-from flows import disk, leases, prune, registry, remains, runfile, tracking, upkeep, verdict
+from flows import cache_users, disk, leases, prune, registry, remains, runfile, tracking, upkeep, verdict
 from flows.ledger import Ledger
 from flows.params import PruneConfig
 from flows.process import Process
@@ -29,6 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr(verdict, "RECENT_S", -1.0)
     made = Project(root=tmp_path / "project", state=tmp_path / "project" / "state")
+    cache_users.sign(made)
     return give_record(made)
 
 
@@ -174,7 +175,8 @@ def test_what_may_be_in_the_making_stays(project: Project, monkeypatch: pytest.M
     (root / "step-00000002" / "manifest.json").unlink()
     project.workspace(OTHER).mkdir(parents=True)
     assert set(going(project)) == {
-        "part .saving-00000004", "checkpoint -1", "unfinished workspace", "optimiser state of checkpoint 1"
+        "part .saving-00000004", "damaged checkpoint step-00000002", "unfinished workspace",
+        "optimiser state of checkpoint 1",
     }  # fmt: skip
     monkeypatch.setattr(verdict, "RECENT_S", 3600.0)
     assert set(going(project)) == {"optimiser state of checkpoint 1"}

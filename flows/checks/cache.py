@@ -1,6 +1,5 @@
 """The dataset cache: the versions that runs were trained on are there byte for byte, and no lock is left behind."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from flows import dvccache, protection
 from flows.checks.finding import Finding, broken, ok, warning
 from flows.process import start_of
 from flows.project import Project
+from model.content import object_in
 
 FETCH = "`dvc fetch` brings it back where a remote has it"
 
@@ -59,16 +59,15 @@ def locks(project: Project) -> Iterator[Finding]:
 def holders(path: Path) -> list[int]:
     """Process numbers in a lock file of DVC's."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8") or "{}")
+        return sorted(set(pids(object_in(path.read_bytes() or b"{}", path))))
     except (FileNotFoundError, ValueError):
         return []
-    return sorted(set(pids(found)))
 
 
 def pids(found: Any) -> Iterator[int]:
     if isinstance(found, dict):
-        if "pid" in found:
-            yield int(found["pid"])
+        if type(found.get("pid")) is int:
+            yield found["pid"]
         for value in found.values():
             yield from pids(value)
     elif isinstance(found, list):

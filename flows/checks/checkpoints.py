@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows import protection, runfile
+from flows import leftovers, protection, runfile
 from flows.checks.finding import Finding, broken, ok
 from flows.project import Project
 from flows.reports import read_report
 from model.content import sha256
 from model.manifest import list_complete, list_faults
 
-PARTS = (".saving-*", ".removing-*")  # beside checkpoints
 LEFTOVERS = (".data.import-*", ".data.restoring", "data/.*.partial")  # in the project
 STALE_S = 3600.0
 
@@ -27,7 +26,7 @@ def checkpoints(project: Project) -> Iterator[Finding]:
         if protection.in_use(project, run_id):
             continue
         for fault in list_faults(root):
-            remedy = "resume uses the one before it; `pivotline prune` removes this one"
+            remedy = "resume uses the one before it; `pivotline prune` removes this one, or says why it stays"
             yield broken("checkpoints", f"run {run_id}: {fault}", remedy)
         record = record_of(project, run_id)
         if record and record["state"] == "done":
@@ -61,20 +60,21 @@ def kept(workspace: Path, record: dict[str, Any], steps: set[int]) -> Iterator[F
             )
 
 
-def leftovers(project: Project) -> Iterator[Finding]:
+def stale(project: Project) -> Iterator[Finding]:
     """What interrupted work left, an hour after it was last touched."""
     found = [path for pattern in LEFTOVERS for path in project.root.glob(pattern)]
-    found += [*project.root.glob(".dvc/cache/files/md5/*/.*"), *project.state.glob("models/*/.fetching-*")]
+    found += [*project.root.glob(".dvc/cache/files/md5/*/.*"), *leftovers.found(project)]
     for run_id in protection.run_ids(project):
         workspace = project.workspace(run_id)
-        found += [path for pattern in PARTS for path in (workspace / "checkpoints").glob(pattern)]
+        root = workspace / "checkpoints"
+        found += [path for part in protection.PARTS for path in root.glob(f"{part}*")] if root.is_dir() else []
         found += [path for path in workspace.glob(".run.json.*") if path.suffix != ".lock"]
         if record_of(project, run_id) is None and not (workspace / runfile.NAME).exists():
             found.append(workspace)
-    stale = [path for path in found if time.time() - path.lstat().st_mtime > STALE_S]
-    for path in stale:
+    old = [path for path in found if time.time() - path.lstat().st_mtime > STALE_S]
+    for path in old:
         yield broken(
             "checkpoints", f"{path} is left over from work that was interrupted", "`pivotline prune`, or delete it"
         )
-    if not stale:
+    if not old:
         yield ok("checkpoints", "no temporary file is stale")

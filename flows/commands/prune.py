@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from flows.disk import Disk
     from flows.prune import PrunePlan
 
-PLACES = {"run": "run folders", "mlflow": "MLflow", "copy": "copies", "dvc": "dataset cache"}
+PLACES = {"run": "run folders", "mlflow": "MLflow", "copy": "copies", "leftover": "left over", "dvc": "dataset cache"}
 SHOWN = 40  # lines of a plan; the rest is summed up
 
 
