@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from flows import runfile
+from flows import holder, runfile
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import newest
 from flows.memory_kills import suspicion
@@ -26,6 +26,7 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
     workspace, attempt = project.workspace(run_id), newest(project, run_id)
     if attempt:
         end_session(attempt)
+    holder.forget(project, run_id)
     record = runfile.read(workspace) or {}
     if attempt and attempt.process.boot_id == boot_id():
         reason += suspicion(record)

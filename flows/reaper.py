@@ -11,7 +11,7 @@ from typing import Any
 from flows import runfile
 from flows.burial import bury
 from flows.errors import ServiceDownError
-from flows.ledger import Attempt, Ledger, LedgerError
+from flows.ledger import Attempt, Ledger
 from flows.life import death, is_held, newest
 from flows.project import Project
 from flows.silence import WINDOW_S, Silence
@@ -55,10 +55,7 @@ def why(project: Project, record: dict[str, Any], silence: Silence | None) -> st
     if record["state"] == "queued":
         lost = record.get("door") == "here" and age_s(record) > UNBEGUN_S and not is_held(project, run_id)
         return "the process that asked for it ended before it began" if lost else None
-    try:
-        attempt = Ledger(project).newest(run_id)
-    except LedgerError:
-        return None  # an outage of the ledger is no death
+    attempt = newest(project, run_id)
     reason = death(project, run_id, attempt)
     return reason if reason or attempt is None or silence is None else silent(attempt, silence)
 

@@ -50,7 +50,7 @@ def ledger(project: Project) -> Iterator[Finding]:
     try:
         open_ones = Ledger(project).running() if (project.state / "ledger.db").exists() else []
     except LedgerError as error:
-        yield broken("runs", str(error), "delete it: a new one is made, and no run is lost")
+        yield broken("runs", str(error), "nothing: the next run or worker makes a new one, and no run is lost")
         return
     for attempt in open_ones:
         workspace = project.workspace(attempt.run_id)
