@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from flows import stages
-from flows.errors import StageError
+from flows.errors import StageError, StageKilledError
 from flows.project import Project
 
 PIPELINE = """stages:
@@ -83,6 +83,22 @@ def test_a_stage_s_own_sentence_and_code_come_through(project: Project, script: 
 def test_a_stage_that_dies_without_a_word_is_named(project: Project) -> None:
     with pytest.raises(StageError, match="train ended with status"):
         stages.run_stage(project, workspace(project, "import os; os._exit(9)"), "train", lambda line: None)
+
+
+TOLD = "import sys; from flows.stop import Stop; s = Stop(); s.can_save = True; print('up', flush=True); "
+ENDINGS = [
+    ("import os; os.kill(os.getpid(), 15)", "SIGTERM"),
+    ("import os; os.kill(os.getpid(), 2)", "SIGINT"),
+    (f"{TOLD} import os; os.kill(os.getpid(), 15); s.leave()", "SIGTERM"),
+    (f"{TOLD} import os; os.kill(os.getpid(), 2); s.leave()", "SIGINT"),
+    ("import os; os.kill(os.getppid(), 15); import time; time.sleep(1)", "SIGTERM"),
+]
+
+
+@pytest.mark.parametrize(("script", "name"), ENDINGS, ids=["killed", "by Ctrl-C", "saved", "saved by Ctrl-C", "dvc"])
+def test_a_stage_that_was_told_to_end_crashed_and_has_not_failed(project: Project, script: str, name: str) -> None:
+    with pytest.raises(StageKilledError, match=rf"train was told to end from outside \({name}\); resume goes on"):
+        stages.run_stage(project, workspace(project, script), "train", lambda line: None)
 
 
 STUBBORN = """
