@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows import owner
+from flows import lockfile, owner
 from flows.errors import INTERNAL, REPORT_VARIABLE, RESOURCES, StageError, StageKilledError, read_report
 from flows.memory_kills import REMEDY, memory_kills
 from flows.project import Project
@@ -71,6 +71,7 @@ def run_stage(
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     unlock(workspace)
+    lockfile.mend(workspace, say)
     told = {REPORT_VARIABLE: str(report), owner.VARIABLE: owner.name(), RESUME_VARIABLE: "1" if resume else "0"}
     process = subprocess.Popen(
         [sys.executable, "-m", "dvc", "repro", "--single-item", *(["--force"] if fresh else []), stage],

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows import stages
+from flows import lockfile, stages
 from flows.errors import StageError, StageKilledError
 from flows.project import Project
 
@@ -59,6 +59,57 @@ def test_a_fresh_stage_runs_again_though_the_cache_knows_it(project: Project) ->
         (folder / "made").unlink()
     assert lines == ["hello", "hello"]
     assert not done.cached
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xf7\x00\x93",
+        bytes(4096),
+        b"schema: '2.0'\nstages:\n",
+        b"schema: '2.0'\nstages: {train: x}\n",
+    ],
+)
+def test_a_damaged_lock_file_is_set_aside_and_the_stage_has_the_same_bits(project: Project, damaged: bytes) -> None:
+    folder = workspace(project, "from pathlib import Path; print('hello'); Path('made').write_text('m')")
+    lines: list[str] = []
+    stages.run_stage(project, folder, "train", lines.append)
+    whole = (folder / "dvc.lock").read_bytes()
+    (folder / "dvc.lock").write_bytes(damaged)
+    assert stages.run_stage(project, folder, "train", lines.append).cached
+    assert lines == ["hello", lockfile.SAID]
+    assert (folder / "dvc.lock").read_bytes() == whole
+    assert (folder / "dvc.lock.damaged").read_bytes() == damaged
+
+
+TAKES = """
+import yaml
+from dvc.schema import COMPILED_LOCKFILE_SCHEMA as schema
+from voluptuous import Invalid
+content = open("dvc.lock").read()
+for length in range(len(content) + 1):
+    try:
+        schema(yaml.safe_load(content[:length]))
+        print(length)
+    except (yaml.YAMLError, Invalid):
+        pass
+"""
+
+
+def test_a_lock_file_is_taken_for_whole_only_where_dvc_takes_it(project: Project) -> None:
+    """Wherever it is cut off."""
+    folder = workspace(project, "from pathlib import Path; Path('made').write_text('m')")
+    stages.run_stage(project, folder, "train", lambda line: None)
+    content, cut = (folder / "dvc.lock").read_bytes(), folder / "cut"
+    whole = set()
+    for length in range(len(content) + 1):
+        cut.write_bytes(content[:length])
+        whole |= {length} if lockfile.is_whole(cut) else set()
+    done = subprocess.run([sys.executable, "-c", TAKES], cwd=folder, capture_output=True, text=True, check=True)
+    assert {len(content)} < whole <= {int(length) for length in done.stdout.split()}
 
 
 @pytest.mark.parametrize(
