@@ -14,6 +14,7 @@ from flows.process import Process, boot_id, session
 from flows.project import Project
 
 WAIT_S = 5.0
+BUSY_S = 1.0  # one try's wait for a ledger that another process holds
 ASKED = "as it was asked for"
 OFFER = "`pivotline resume` goes on from its newest checkpoint"
 
@@ -35,8 +36,8 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
     record = runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
     if attempt:
         untold = ("mlflow", "prefect") if record.get("flow_run_id") else ("mlflow",)
-        with suppress(LedgerError):  # the record counts; without a ledger nobody else learns of it
-            Ledger(project).end(run_id, attempt.attempt, reason, untold)
+        with suppress(LedgerError):  # the record counts; the next worker closes what is left open
+            Ledger(project, BUSY_S).end(run_id, attempt.attempt, reason, untold)
     return record
 
 

@@ -73,6 +73,18 @@ def age_s(record: dict[str, Any]) -> float:
     return (datetime.now(UTC) - asked).total_seconds()
 
 
+def close_ended(project: Project) -> None:
+    """Closes attempts that the ledger holds for open, though their runs have ended: it could not be written then."""
+    ledger = Ledger(project)
+    for attempt in ledger.running():
+        with suppress(ValueError):  # a damaged record, which tells of no end
+            record = runfile.read(project.workspace(attempt.run_id)) or {}
+            if record.get("state") in STATUS and not is_held(project, attempt.run_id):
+                services = ("mlflow", not record.get("recorded")), ("prefect", record.get("flow_run_id"))
+                untold = [service for service, lacks in services if lacks]
+                ledger.end(attempt.run_id, attempt.attempt, record["state"], untold)
+
+
 def tell_mlflow(project: Project, say: Say) -> None:
     """Ends the MLflow runs of attempts that could not do it themselves; what MLflow does not take is kept."""
     from flows.tracking import OUTAGE, close_run  # takes seconds and is seldom needed

@@ -17,7 +17,7 @@ from flows.life import cancel_lock
 from flows.params import Params, as_dict
 from flows.process import Process, session
 from flows.project import Project
-from flows.reaper import reap, tell_mlflow
+from flows.reaper import close_ended, reap, tell_mlflow
 from flows.silence import Silence
 from flows.workers import worker_service
 
@@ -190,6 +190,17 @@ def test_what_a_dead_run_of_an_older_version_left_running_is_ended(project: Proj
     Ledger(project).beat(RUN, 1, "train", replace(group, started=group.started.partition("@")[0]))
     reap(project, print)
     assert left.wait(5) == -9
+
+
+def test_what_the_ledger_could_not_be_told_is_closed_later(project: Project) -> None:
+    record(project, state="cancelled", flow_run_id="f")
+    Ledger(project).begin(RUN, 1, dead())
+    with holding(project, RUN):
+        close_ended(project)
+        assert len(Ledger(project).running()) == 1
+    close_ended(project)
+    assert Ledger(project).running() == []
+    assert [(row.reason, row.untold) for row in Ledger(project).untold()] == [("cancelled", ("mlflow", "prefect"))]
 
 
 def test_a_used_number_of_a_group_is_left_alone(project: Project) -> None:

@@ -58,7 +58,7 @@ def ledger(project: Project) -> Iterator[Finding]:
         here = attempt.process.is_here()
         if state in runfile.ENDED and here and not attempt.process.lives():
             text = f"the ledger holds attempt {attempt.attempt} of run {attempt.run_id} for running: it is {state}"
-            yield warning("runs", text, "nothing: the next attempt or worker sets it right")
+            yield warning("runs", text, "nothing: the next worker closes it")
 
 
 def unsynced(project: Project) -> Iterator[Finding]:
