@@ -18,7 +18,7 @@ from filelock import Timeout
 from flows import cancellation, holder, runfile
 from flows.errors import ResourceError
 from flows.ledger import Attempt, Ledger
-from flows.life import run_lock
+from flows.life import is_being_cancelled, run_lock
 from flows.process import Process
 from flows.project import Project
 
@@ -94,7 +94,7 @@ class Keeper:
         self._news = True
 
     def _beat(self) -> None:
-        known, ending, last = False, False, 0.0
+        known, last, carried = False, 0.0, -BEAT_S
         while True:
             if self._news or time.monotonic() - last >= BEAT_S:
                 self._news, last = False, time.monotonic()
@@ -104,16 +104,21 @@ class Keeper:
                 return None
             if not self.workspace.is_dir():
                 return self._end_stage()
-            if not ending and (ending := self._is_ended_from_elsewhere()):
+            if time.monotonic() - carried >= BEAT_S and self._is_ended_from_elsewhere():
+                carried = time.monotonic()
                 cancellation.start(self.project, self.workspace.name)
             if self.recorder.mlflow_run_id and not known:
                 known = True
                 runfile.update(self.workspace, mlflow_run_id=self.recorder.mlflow_run_id)
 
     def _is_ended_from_elsewhere(self) -> bool:
-        """Whether the end was asked for where nobody sees our processes; a record that cannot be read is read again."""
+        """Whether the end was asked for where nobody sees our processes, and nobody carries it out.
+
+        A record that cannot be read is read again.
+        """
         with suppress(OSError, ValueError):
-            return bool((runfile.read(self.workspace) or {}).get("asked_elsewhere"))
+            asked = (runfile.read(self.workspace) or {}).get("asked_elsewhere")
+            return bool(asked) and not is_being_cancelled(self.project, self.workspace.name)
         return False
 
     def _end_stage(self) -> None:
