@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from flows import runfile
+from flows import holder, runfile
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.life import newest
 from flows.memory_kills import suspicion
@@ -14,6 +14,7 @@ from flows.process import Process, boot_id, session
 from flows.project import Project
 
 WAIT_S = 5.0
+BUSY_S = 1.0  # one try's wait for a ledger that another process holds
 ASKED = "as it was asked for"
 OFFER = "`pivotline resume` goes on from its newest checkpoint"
 
@@ -26,6 +27,7 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
     workspace, attempt = project.workspace(run_id), newest(project, run_id)
     if attempt:
         end_session(attempt)
+    holder.forget(project, run_id)
     record = runfile.read(workspace) or {}
     if attempt and attempt.process.boot_id == boot_id():
         reason += suspicion(record)
@@ -34,8 +36,8 @@ def bury(project: Project, run_id: str, reason: str) -> dict[str, Any]:
     record = runfile.update(workspace, state=state, ended_at=runfile.now(), message=message)
     if attempt:
         untold = ("mlflow", "prefect") if record.get("flow_run_id") else ("mlflow",)
-        with suppress(LedgerError):  # the record counts; without a ledger nobody else learns of it
-            Ledger(project).end(run_id, attempt.attempt, reason, untold)
+        with suppress(LedgerError):  # the record counts; the next worker closes what is left open
+            Ledger(project, BUSY_S).end(run_id, attempt.attempt, reason, untold)
     return record
 
 

@@ -21,8 +21,9 @@ from filelock import Timeout
 from flows import runfile
 from flows.burial import wait_gone
 from flows.confirmation import confirm, memory_bytes
+from flows.errors import ResourceError
 from flows.ledger import Attempt
-from flows.life import cancel_lock, is_held, newest
+from flows.life import cancel_lock, is_being_cancelled, is_held, newest
 from flows.process import Process, descendants, session
 from flows.project import Project, find_project
 from flows.stages import environment
@@ -30,20 +31,30 @@ from flows.witness import is_wanted, witness, write_down
 
 # For a stage to save, for the run to write down its end, for its process to leave, for the kernel to kill.
 SAVE_S, END_S, LEAVE_S, KILL_S = 6.0, 4.0, 8.0, 2.0
+UNKNOWN = (
+    "which process runs it is not known, since neither the ledger nor the note beside its lock can be read; it ends by "
+    "itself before its next stage; cancel it again in 10 seconds, or end its process yourself"
+)
 Prove = Callable[[str], None]
 
 
 def ask(project: Project, run_id: str) -> str:
-    """Asks for the end of a running run; what was done about it. Asking twice is asking once."""
+    """Asks for the end of a running run; what was done about it. Who asks again starts what came to no end.
+
+    Raises ResourceError where nobody could be told.
+    """
     workspace, attempt = project.workspace(run_id), newest(project, run_id)
     elsewhere = attempt is not None and not attempt.process.is_here()
     with runfile.claimed(project, run_id):
-        if (runfile.read(workspace) or {}).get("cancel_asked_at"):
-            return "its end was asked for already"
-        runfile.update(workspace, cancel_asked_at=runfile.now(), asked_elsewhere=elsewhere)
-        runfile.prove(workspace, f"asked {clock()}")
+        again = (runfile.read(workspace) or {}).get("cancel_asked_at")
+        if again and is_being_cancelled(project, run_id):
+            return "its end was asked for already, and is being carried out"
+        runfile.update(workspace, cancel_asked_at=again or runfile.now(), asked_elsewhere=elsewhere)
+        runfile.prove(workspace, f"asked {'again ' if again else ''}{clock()}")
+    if attempt is None or not (elsewhere or attempt.process.lives()):
+        raise ResourceError(f"run {run_id} could not be told to end: {UNKNOWN}")
     start(project, run_id)
-    if attempt and elsewhere:
+    if elsewhere:
         return f"asked its own process, on {attempt.process.host}, to end it"
     return "told its processes to save and end"
 

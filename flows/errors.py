@@ -44,7 +44,7 @@ class CancelledError(Exception):
 
 
 class StageKilledError(StageError):
-    """A stage was killed, by the kernel or from outside: it crashed and can be resumed."""
+    """A signal ended a stage, of the kernel or from outside: it crashed and can be resumed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,32 +6,16 @@ when, and when that one was last heard of. A lost ledger loses no run: a new one
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from filelock import FileLock
-
+from flows.ledgerfile import BUSY_S, LedgerError, LedgerFile
 from flows.process import Process
 from flows.project import Project
 from flows.runfile import now
 
-BUSY_S = 10.0  # how long a writer waits for the others
-TRIES = 5
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS attempts (
-    run_id TEXT, attempt INTEGER, stage TEXT, pid INTEGER, started TEXT, host TEXT, boot_id TEXT,
-    group_pid INTEGER, group_started TEXT, began_at TEXT, beat_at REAL, ended_at TEXT, reason TEXT,
-    untold TEXT DEFAULT '', PRIMARY KEY (run_id, attempt));
-CREATE TABLE IF NOT EXISTS workers (
-    pid INTEGER, started TEXT, host TEXT, boot_id TEXT, began_at TEXT, beat_at REAL, ended_at TEXT,
-    PRIMARY KEY (host, pid, started));
-"""
-
-
-class LedgerError(OSError):
-    """The ledger cannot be read or written; the message says why."""
+__all__ = ["Attempt", "Ledger", "LedgerError", "Worker"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,9 +28,9 @@ class Attempt:
     stage: str | None
     group: Process | None  # leader of the stage's process group
     beat_at: float
-    ended_at: str | None
-    reason: str | None
-    untold: tuple[str, ...]  # services that have not learnt of its end
+    ended_at: str | None = None
+    reason: str | None = None
+    untold: tuple[str, ...] = ()  # services that have not learnt of its end
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,35 +43,45 @@ class Worker:
 
 
 class Ledger:
-    """The ledger of a project. Every method raises LedgerError when the file cannot be used."""
+    """The ledger of a project. Every method raises LedgerError when the file cannot be used.
 
-    def __init__(self, project: Project) -> None:
-        self.project, self.path = project, project.state / "ledger.db"
+    A writer sets a damaged one aside and makes a new one. One try of it waits `busy_s` for the others.
+    """
+
+    def __init__(self, project: Project, busy_s: float = BUSY_S) -> None:
+        self.file = LedgerFile(project, busy_s)
+        self.path = self.file.path
 
     def begin(self, run_id: str, attempt: int, process: Process) -> None:
         place = (run_id, attempt, process.pid, process.started, process.host, process.boot_id, now(), time.time())
         names = "run_id, attempt, pid, started, host, boot_id, began_at, beat_at"
-        self._write(f"INSERT OR REPLACE INTO attempts ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", place)
+        self.file.write(f"INSERT OR REPLACE INTO attempts ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", place)
 
     def beat(self, run_id: str, attempt: int, stage: str | None, group: Process | None) -> None:
-        """Says that the attempt lives, what it does and in which process group."""
-        leader = (group.pid, group.started) if group else (None, None)
-        self._write(
-            "UPDATE attempts SET beat_at = ?, stage = ?, group_pid = ?, group_started = ?"
-            " WHERE run_id = ? AND attempt = ?",
-            (time.time(), stage, *leader, run_id, attempt),
+        """Says that the attempt, this process's own, lives, what it does and in which process group.
+
+        A ledger that was lost meanwhile learns of it anew.
+        """
+        this, leader = Process.this(), (group.pid, group.started) if group else (None, None)
+        names = "run_id, attempt, pid, started, host, boot_id, began_at, beat_at, stage, group_pid, group_started"
+        changed = ", ".join(f"{name} = excluded.{name}" for name in ("beat_at", "stage", "group_pid", "group_started"))
+        place = (run_id, attempt, this.pid, this.started, this.host, this.boot_id, now(), time.time(), stage, *leader)
+        self.file.write(
+            f"INSERT INTO attempts ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            f" ON CONFLICT (run_id, attempt) DO UPDATE SET {changed}",
+            place,
         )
 
     def end(self, run_id: str, attempt: int, reason: str, untold: Sequence[str] = ()) -> None:
         """Closes an attempt; services in `untold` are still to learn of its end."""
-        self._write(
+        self.file.write(
             "UPDATE attempts SET ended_at = ?, reason = ?, untold = ? WHERE run_id = ? AND attempt = ?",
             (now(), reason, ",".join(untold), run_id, attempt),
         )
 
     def told(self, run_id: str, attempt: int, service: str) -> None:
         """One of the `untold` services has learnt of the end."""
-        self._write(
+        self.file.write(
             "UPDATE attempts SET untold = trim(replace(',' || untold || ',', ',' || ? || ',', ','), ',')"
             " WHERE run_id = ? AND attempt = ?",
             (service, run_id, attempt),
@@ -109,7 +103,7 @@ class Ledger:
     def worker_beat(self, process: Process) -> None:
         place = (process.pid, process.started, process.host, process.boot_id, now(), time.time())
         names = "pid, started, host, boot_id, began_at, beat_at"
-        self._write(
+        self.file.write(
             f"INSERT INTO workers ({names}) VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (host, pid, started) DO UPDATE SET beat_at = excluded.beat_at, ended_at = NULL",
             place,
@@ -117,50 +111,15 @@ class Ledger:
 
     def worker_end(self, process: Process) -> None:
         given = (now(), process.host, process.pid, process.started)
-        self._write("UPDATE workers SET ended_at = ? WHERE host = ? AND pid = ? AND started = ?", given)
+        self.file.write("UPDATE workers SET ended_at = ? WHERE host = ? AND pid = ? AND started = ?", given)
 
     def workers(self) -> list[Worker]:
         """The workers that have not said that they ended, the one heard of last first."""
-        rows = self._read("SELECT * FROM workers WHERE ended_at IS NULL ORDER BY beat_at DESC")
+        rows = self.file.read("SELECT * FROM workers WHERE ended_at IS NULL ORDER BY beat_at DESC")
         return [Worker(process=_process(row), beat_at=row["beat_at"], ended_at=row["ended_at"]) for row in rows]
 
     def _attempts(self, where: str, given: Sequence[Any] = ()) -> list[Attempt]:
-        return [_attempt(row) for row in self._read(f"SELECT * FROM attempts {where}", given)]
-
-    def _read(self, words: str, given: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        if not self.path.exists():
-            return []
-        with self._open() as ledger:
-            return ledger.execute(words, given).fetchall()
-
-    def _write(self, words: str, given: Sequence[Any]) -> None:
-        self._make()
-        for left in reversed(range(TRIES)):
-            try:
-                with self._open() as ledger, ledger:
-                    ledger.execute(words, given)
-                return
-            except LedgerError as error:
-                if not left or "locked" not in str(error):
-                    raise
-
-    def _make(self) -> None:
-        """Makes the file once, however many open it first."""
-        if self.path.exists() and self.path.stat().st_size:
-            return
-        self.project.make_state()
-        with FileLock(self.project.locks / "ledger.lock"), self._open() as ledger:
-            ledger.execute("PRAGMA journal_mode = WAL")
-            ledger.executescript(SCHEMA)
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as ledger:
-                ledger.row_factory = sqlite3.Row
-                yield ledger
-        except sqlite3.Error as error:
-            raise LedgerError(f"{self.path}: {error}") from None
+        return [_attempt(row) for row in self.file.read(f"SELECT * FROM attempts {where}", given)]
 
 
 def _process(row: sqlite3.Row, pid: str = "pid", started: str = "started") -> Process:

@@ -2,9 +2,11 @@
 
 import socket
 from contextlib import suppress
+from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from flows import holder
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.process import boot_id
 from flows.project import Project
@@ -24,10 +26,19 @@ def cancel_lock(project: Project, run_id: str) -> FileLock:
 
 def is_held(project: Project, run_id: str) -> bool:
     """Whether a process of this machine, in whichever container, runs the run."""
-    if not (project.locks / f"{run_id}.run.lock").exists():
+    return is_taken(run_lock(project, run_id))
+
+
+def is_being_cancelled(project: Project, run_id: str) -> bool:
+    """Whether a process of this machine carries a cancel of the run out."""
+    return is_taken(cancel_lock(project, run_id))
+
+
+def is_taken(lock: FileLock) -> bool:
+    if not Path(lock.lock_file).exists():
         return False
     try:
-        with run_lock(project, run_id).acquire(timeout=0):
+        with lock.acquire(timeout=0):
             return False
     except Timeout:
         return True
@@ -36,7 +47,7 @@ def is_held(project: Project, run_id: str) -> bool:
 def death(project: Project, run_id: str, attempt: Attempt | None) -> str | None:
     """Why the process of a running run is certainly dead; None when it lives, or where only its heartbeat can tell.
 
-    A run without a row in the ledger is known by its lock alone.
+    A run of which nothing more is known is known by its lock alone.
     """
     if is_held(project, run_id):
         return None
@@ -55,7 +66,9 @@ def where(attempt: Attempt) -> str:
 
 
 def newest(project: Project, run_id: str) -> Attempt | None:
-    """The latest attempt that the ledger knows of; None also where the ledger cannot be read."""
+    """The latest attempt as the ledger knows it, or as the process that holds the run noted it: whoever knows more."""
+    told = [holder.noted(project, run_id)]
     with suppress(LedgerError):
-        return Ledger(project).newest(run_id)
-    return None
+        told.append(Ledger(project).newest(run_id))
+    known = [found for found in told if found]
+    return max(known, key=lambda found: (found.attempt, bool(found.ended_at), found.beat_at), default=None)

@@ -10,7 +10,7 @@ from flows.errors import ServiceDownError
 from flows.ledger import Ledger, LedgerError
 from flows.process import Process
 from flows.project import Project
-from flows.reaper import reap, tell_mlflow
+from flows.reaper import close_ended, reap, tell_mlflow
 from flows.reconciliation import reconcile
 from flows.retries import retry_crashed
 from flows.silence import Silence
@@ -40,6 +40,7 @@ class Patrol:
         """Looks for the dead, tries again what may be, and sets right what the servers believe."""
         self.silence.look(writable=self.beat())
         reap(self.project, self.say, self.silence)
+        self.without_fail(lambda: close_ended(self.project))
         self.without_fail(lambda: retry_crashed(self.project, self.say))
         self.without_fail(lambda: reconcile(self.project, self.say, self.silence))
         self.without_fail(self.tell_mlflow)

@@ -11,7 +11,7 @@ from typing import Any
 from flows import runfile
 from flows.burial import bury
 from flows.errors import ServiceDownError
-from flows.ledger import Attempt, Ledger, LedgerError
+from flows.ledger import Attempt, Ledger
 from flows.life import death, is_held, newest
 from flows.project import Project
 from flows.silence import WINDOW_S, Silence
@@ -55,10 +55,7 @@ def why(project: Project, record: dict[str, Any], silence: Silence | None) -> st
     if record["state"] == "queued":
         lost = record.get("door") == "here" and age_s(record) > UNBEGUN_S and not is_held(project, run_id)
         return "the process that asked for it ended before it began" if lost else None
-    try:
-        attempt = Ledger(project).newest(run_id)
-    except LedgerError:
-        return None  # an outage of the ledger is no death
+    attempt = newest(project, run_id)
     reason = death(project, run_id, attempt)
     return reason if reason or attempt is None or silence is None else silent(attempt, silence)
 
@@ -74,6 +71,18 @@ def silent(attempt: Attempt, silence: Silence) -> str | None:
 def age_s(record: dict[str, Any]) -> float:
     asked = datetime.fromisoformat(record.get("asked_at") or record["created_at"])
     return (datetime.now(UTC) - asked).total_seconds()
+
+
+def close_ended(project: Project) -> None:
+    """Closes attempts that the ledger holds for open, though their runs have ended: it could not be written then."""
+    ledger = Ledger(project)
+    for attempt in ledger.running():
+        with suppress(ValueError):  # a damaged record, which tells of no end
+            record = runfile.read(project.workspace(attempt.run_id)) or {}
+            if record.get("state") in STATUS and not is_held(project, attempt.run_id):
+                services = ("mlflow", not record.get("recorded")), ("prefect", record.get("flow_run_id"))
+                untold = [service for service, lacks in services if lacks]
+                ledger.end(attempt.run_id, attempt.attempt, record["state"], untold)
 
 
 def tell_mlflow(project: Project, say: Say) -> None:

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 from flows import runfile
 from flows.checkpoints import resumable_step
 from flows.curves import curves_folder, read_curve
-from flows.ledger import Attempt, Ledger, LedgerError
-from flows.life import death
+from flows.life import death, newest
 from flows.places import in_order, nobody_starts, places
 from flows.project import Project
 from flows.salvage import readable
@@ -91,10 +90,9 @@ def collect(project: Project, ask: Asking, limit: int) -> list[RunView]:
     """
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
     records = [(path, record) for path in found[:limit] if (record := readable(path))]
-    attempts = running_attempts(project)
     answer = ask([path.name for path, record in records if record["state"] not in runfile.ENDED])
     flow_runs = answer or {}
-    states = {path.name: state_of(project, record, flow_runs.get(path.name), attempts) for path, record in records}
+    states = {path.name: state_of(project, record, flow_runs.get(path.name)) for path, record in records}
     waiting = in_order((record for path, record in records if states[path.name][0] == "queued"), due(flow_runs))
     running = [name for name, (state, _) in states.items() if state == "running"]
     queue = places(waiting, running, nobody_starts(project, answer is not None) if waiting else None)
@@ -113,23 +111,13 @@ def due(flow_runs: Mapping[str, FlowRunLike]) -> dict[str, datetime]:
     }
 
 
-def running_attempts(project: Project) -> dict[str, Attempt] | None:
-    """The attempts that have not ended by run; None where the ledger cannot be read."""
-    try:
-        return {attempt.run_id: attempt for attempt in Ledger(project).running()}
-    except LedgerError:
-        return None
-
-
-def state_of(
-    project: Project, record: dict[str, Any], flow_run: FlowRunLike | None, attempts: Mapping[str, Attempt] | None
-) -> tuple[str, str | None]:
+def state_of(project: Project, record: dict[str, Any], flow_run: FlowRunLike | None) -> tuple[str, str | None]:
     """The run's state and a word on it: its own end counts first, then its process, then Prefect's word."""
     own, run_id = record["state"], record["run_id"]
     if own in runfile.ENDED:
         return own, record.get("message")
     if own == "running":
-        reason = None if attempts is None else death(project, run_id, attempts.get(run_id))
+        reason = death(project, run_id, newest(project, run_id))
         if reason:
             return "crashed", reason
         ending = record.get("cancel_asked_at") or (flow_run and flow_run.state.type.value == "CANCELLING")

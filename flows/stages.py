@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows import owner
+from flows import lockfile, owner
 from flows.errors import INTERNAL, REPORT_VARIABLE, RESOURCES, StageError, StageKilledError, read_report
 from flows.memory_kills import REMEDY, memory_kills
 from flows.project import Project
@@ -19,7 +19,8 @@ from flows.project import Project
 RESUME_VARIABLE = "PIVOTLINE_RESUME"  # as flows.resumption reads it
 STAGES = ("preprocess", "train", "evaluate")
 GRACE_S = owner.GRACE_S  # between SIGTERM and SIGKILL of a stage's process group, whoever of both ends it
-KILLED = re.compile(r"failed to run: .*exited with (-9|137)\b")  # DVC's words; its own status is 255 then
+EXIT = re.compile(r"failed to run: .*exited with (-?\d+)\b")  # DVC's words on a stage; its own status is 255 then
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 CACHED = re.compile(r"(is cached - skipping run|didn't change, skipping)")
 NOISE = re.compile(
     r"^(Running stage|Stage '.*'|> python|Generating lock file|Updating lock file|Use `dvc push`"
@@ -62,14 +63,15 @@ def run_stage(
 
     A `fresh` one is run again even where the run cache knows its result.
 
-    Raises StageError with the stage's own sentence, StageKilledError when it was killed. Any other exception, a cancel
-    included, ends the process group first.
+    Raises StageError with the stage's own sentence, StageKilledError when a signal ended it. Any other exception, a
+    cancel included, ends the process group first.
     """
     began, kills = time.monotonic(), memory_kills()
     report = workspace / "logs" / f"{stage}.error.json"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     unlock(workspace)
+    lockfile.mend(workspace, say)
     told = {REPORT_VARIABLE: str(report), owner.VARIABLE: owner.name(), RESUME_VARIABLE: "1" if resume else "0"}
     process = subprocess.Popen(
         [sys.executable, "-m", "dvc", "repro", "--single-item", *(["--force"] if fresh else []), stage],
@@ -84,13 +86,13 @@ def run_stage(
     )
     try:
         started(process.pid)
-        cached, killed = follow(process, workspace / "logs" / "run.log", say)
+        cached, status = follow(process, workspace / "logs" / "run.log", say)
         code = process.wait()
     except BaseException:  # an error, a cancel or a signal: whatever ends the wait ends the stage
         end_group(process)
         raise
-    if killed or code in (-signal.SIGKILL, 137):
-        raise killed_error(stage, memory_kills() - kills)
+    if sign := ended_by(status) or ended_by(code):
+        raise killed_error(stage, sign, memory_kills() - kills)
     if code:
         raise failure(stage, report, code)
     return StageResult(cached=cached, elapsed_s=time.monotonic() - began)
@@ -104,25 +106,34 @@ def unlock(workspace: Path) -> None:
     (workspace / ".dvc" / "tmp" / "rwlock").unlink(missing_ok=True)
 
 
-def follow(process: subprocess.Popen[str], log: Path, say: Callable[[str], None]) -> tuple[bool, bool]:
+def follow(process: subprocess.Popen[str], log: Path, say: Callable[[str], None]) -> tuple[bool, int]:
     """Copies a stage's lines to the run's log and to `say`.
 
-    Returns whether DVC restored the stage from its run cache, and whether it says that the stage was killed.
+    Returns whether DVC restored the stage from its run cache, and the status with which it says that the stage ended.
     """
-    cached = killed = False
+    cached, status = False, 0
     assert process.stdout is not None
     with log.open("a", encoding="utf-8") as out, process.stdout as lines:
         for line in lines:
             out.write(line)
             out.flush()
             cached = cached or bool(CACHED.search(line))
-            killed = killed or bool(KILLED.search(line))
+            status = int(told[1]) if (told := EXIT.search(line)) else status
             if not (NOISE.match(line) or SENTENCE.match(line)) and log.exists():  # last words on a deleted folder
                 say(line.rstrip("\n"))
-    return cached, killed
+    return cached, status
 
 
-def killed_error(stage: str, kills: int) -> StageKilledError:
+def ended_by(status: int) -> signal.Signals | None:
+    """The signal from outside behind a status: as Python counts one that killed, or as shells and stages that saved."""
+    number = -status if status < 0 else status - 128
+    return next((sign for sign in FROM_OUTSIDE if sign == number), None)
+
+
+def killed_error(stage: str, sign: signal.Signals, kills: int) -> StageKilledError:
+    if sign != signal.SIGKILL:
+        said = f"{stage} was told to end from outside ({sign.name}); resume goes on from its newest checkpoint"
+        return StageKilledError(said, INTERNAL)
     if kills > 0:
         said = f"{stage} was killed: out of memory; {REMEDY}, or resume, which goes on from its newest checkpoint"
         return StageKilledError(said, RESOURCES)

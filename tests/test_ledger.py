@@ -4,14 +4,19 @@ import multiprocessing
 import os
 import sqlite3
 import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from flows import runfile
+from flows import holder, runfile
 from flows.keeper import Keeper, holding
 from flows.ledger import Ledger, LedgerError
+from flows.life import newest
 from flows.process import Process
 from flows.project import Project
 
@@ -77,24 +82,96 @@ def test_a_ledger_that_is_none_is_named(tmp_path: Path) -> None:
         ledger.running()
 
 
-@pytest.mark.parametrize("fault", ["damaged", "full"])
-def test_a_run_goes_on_without_a_ledger_and_says_so_once(
-    tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project, said = project_at(tmp_path), []
+def test_a_damaged_ledger_is_set_aside_once_and_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = project_at(tmp_path)
+    project.make_state()
+    ledger = Ledger(project)
+    ledger.path.write_bytes(b"no database" * 700)
+    ledger.beat(RUN, 1, "train", None)
+    ledger.beat(RUN, 2, "train", None)
+    assert [row.attempt for row in ledger.running()] == [1, 2]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("the ledger was damaged: it is kept as ")
+    (kept,) = project.state.glob("ledger.db.damaged-*")
+    assert kept.read_bytes() == b"no database" * 700
+
+
+def test_a_ledger_without_tables_is_made_whole(tmp_path: Path) -> None:
+    """As a kill between the two steps of its making leaves it."""
+    ledger = Ledger(project_at(tmp_path))
+    ledger.path.parent.mkdir()
+    with closing(sqlite3.connect(ledger.path)) as half:
+        half.execute("PRAGMA journal_mode = WAL")
+    assert ledger.path.stat().st_size == 4096
+    assert ledger.running() == []
+    ledger.worker_beat(Process.this())
+    ledger.begin(RUN, 1, Process.this())
+    assert (len(ledger.workers()), len(ledger.running())) == (1, 1)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def keeper(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Keeper:
+    """Of a run whose folder is there, with a heart that beats fast."""
     monkeypatch.setattr("flows.keeper.BEAT_S", 0.1)
     monkeypatch.setattr("flows.keeper.TICK_S", 0.05)
+    project = project_at(tmp_path)
     project.make_state()
-    if fault == "damaged":
-        Ledger(project).path.write_bytes(b"no database" * 100)
-    else:
-        Ledger(project).path.symlink_to("/dev/full")
-    keeper = Keeper(project, project.workspace(RUN), 1, said.append, SimpleNamespace(mlflow_run_id=None))
+    project.workspace(RUN).mkdir(parents=True)
+    return Keeper(project, project.workspace(RUN), 1, said.append, SimpleNamespace(mlflow_run_id=None))
+
+
+def wait_until(what: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_a_run_goes_on_without_a_ledger_and_says_so_once(keeper: Keeper, said: list[str]) -> None:
+    keeper.ledger.path.mkdir()
+    with keeper:
+        wait_until(lambda: said)
+        keeper.enters("train")
+        keeper.started(os.getpid())
+        assert newest(keeper.project, RUN) == holder.noted(keeper.project, RUN)
+    assert len(said) == 1
+    assert "the run goes on without its heartbeat" in said[0]
+    assert holder.noted(keeper.project, RUN) is None
+
+
+def test_a_ledger_that_was_deleted_learns_of_the_run_again(keeper: Keeper) -> None:
     with keeper:
         keeper.enters("train")
         keeper.started(os.getpid())
+        wait_until(keeper.ledger.running)
+        for path in keeper.project.state.glob("ledger.db*"):
+            path.unlink()
+        wait_until(keeper.ledger.running)
+        (row,) = keeper.ledger.running()
+        assert (row.process, row.group, row.stage) == (Process.this(), Process.this(), "train")
+
+
+def test_a_locked_ledger_holds_up_no_run_and_is_level_again_afterwards(keeper: Keeper, said: list[str]) -> None:
+    keeper.ledger.worker_beat(Process.this())
+    other = sqlite3.connect(keeper.ledger.path, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    late = threading.Timer(5.0, other.rollback)
+    late.start()
+    with keeper:
+        keeper.enters("train")
+        keeper.started(os.getpid())
+        assert other.in_transaction
+        wait_until(lambda: said)
+        late.cancel()
+        other.rollback()
+        wait_until(lambda: [row.stage for row in keeper.ledger.running()] == ["train"])
     assert len(said) == 1
-    assert "the run goes on without its heartbeat" in said[0]
+    assert keeper.ledger.running() == []
 
 
 def test_two_processes_cannot_hold_one_run(tmp_path: Path) -> None:

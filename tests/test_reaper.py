@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from flows import attempt, cancellation, runfile, silence, tracking
+from flows import attempt, cancellation, holder, runfile, silence, tracking
 from flows.keeper import holding
-from flows.ledger import Ledger
+from flows.ledger import Attempt, Ledger
 from flows.life import cancel_lock
 from flows.params import Params, as_dict
 from flows.process import Process, session
 from flows.project import Project
-from flows.reaper import reap, tell_mlflow
+from flows.reaper import close_ended, reap, tell_mlflow
 from flows.silence import Silence
 from flows.workers import worker_service
 
@@ -96,13 +96,33 @@ def test_a_held_run_is_never_called_dead(project: Project) -> None:
     assert reap(project, print) == [RUN]
 
 
-def test_a_lost_ledger_is_no_death_of_a_held_run(project: Project) -> None:
+@pytest.mark.parametrize("content", [None, b"no database" * 700], ids=["lost", "damaged"])
+def test_without_a_ledger_the_lock_tells_who_lives(project: Project, content: bytes | None) -> None:
     record(project)
     project.make_state()
+    if content:
+        Ledger(project).path.write_bytes(content)
     with holding(project, RUN):
         assert reap(project, print) == []
-    Ledger(project).path.write_bytes(b"no database" * 100)
-    assert reap(project, print) == []
+    assert reap(project, print) == [RUN]
+
+
+@pytest.mark.parametrize(("owner", "expected", "words"), OWNERS, ids=IDS)
+def test_without_a_ledger_the_note_of_its_holder_tells_who_is_dead(
+    project: Project, owner: Callable[[], Process], expected: str, words: str
+) -> None:
+    workspace = record(project)
+    project.make_state()
+    Ledger(project).path.write_bytes(b"no database" * 700)
+    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    stage = Process.of(left.pid)
+    holder.note(project, Attempt(run_id=RUN, attempt=1, process=owner(), stage="train", group=stage, beat_at=1.0))
+    reap(project, print)
+    assert state(project) == expected
+    assert words in str((runfile.read(workspace) or {}).get("message"))
+    assert (left.poll() is not None) == (expected == "crashed")
+    left.kill()
+    left.wait()
 
 
 @pytest.mark.parametrize(
@@ -170,6 +190,17 @@ def test_what_a_dead_run_of_an_older_version_left_running_is_ended(project: Proj
     Ledger(project).beat(RUN, 1, "train", replace(group, started=group.started.partition("@")[0]))
     reap(project, print)
     assert left.wait(5) == -9
+
+
+def test_what_the_ledger_could_not_be_told_is_closed_later(project: Project) -> None:
+    record(project, state="cancelled", flow_run_id="f")
+    Ledger(project).begin(RUN, 1, dead())
+    with holding(project, RUN):
+        close_ended(project)
+        assert len(Ledger(project).running()) == 1
+    close_ended(project)
+    assert Ledger(project).running() == []
+    assert [(row.reason, row.untold) for row in Ledger(project).untold()] == [("cancelled", ("mlflow", "prefect"))]
 
 
 def test_a_used_number_of_a_group_is_left_alone(project: Project) -> None:

@@ -124,6 +124,15 @@ def test_a_run_whose_lock_is_held_lives_whatever_the_ledger_says(tmp_path: Path)
     assert views(tmp_path)[0].state == "crashed"
 
 
+def test_a_dead_run_is_seen_to_be_dead_without_a_ledger(tmp_path: Path) -> None:
+    run_id = record(tmp_path, 1, state="running")
+    Ledger(project_at(tmp_path)).path.write_bytes(b"no database" * 700)
+    (tmp_path / "locks").mkdir()
+    with run_lock(project_at(tmp_path), run_id):
+        assert views(tmp_path)[0].state == "running"
+    assert views(tmp_path)[0].state == "crashed"
+
+
 def test_a_process_with_a_used_number_is_another(tmp_path: Path) -> None:
     mine = Process.this()
     assert mine.lives()

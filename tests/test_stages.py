@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows import stages
-from flows.errors import StageError
+from flows import lockfile, stages
+from flows.errors import StageError, StageKilledError
 from flows.project import Project
 
 PIPELINE = """stages:
@@ -62,6 +62,57 @@ def test_a_fresh_stage_runs_again_though_the_cache_knows_it(project: Project) ->
 
 
 @pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xf7\x00\x93",
+        bytes(4096),
+        b"schema: '2.0'\nstages:\n",
+        b"schema: '2.0'\nstages: {train: x}\n",
+    ],
+)
+def test_a_damaged_lock_file_is_set_aside_and_the_stage_has_the_same_bits(project: Project, damaged: bytes) -> None:
+    folder = workspace(project, "from pathlib import Path; print('hello'); Path('made').write_text('m')")
+    lines: list[str] = []
+    stages.run_stage(project, folder, "train", lines.append)
+    whole = (folder / "dvc.lock").read_bytes()
+    (folder / "dvc.lock").write_bytes(damaged)
+    assert stages.run_stage(project, folder, "train", lines.append).cached
+    assert lines == ["hello", lockfile.SAID]
+    assert (folder / "dvc.lock").read_bytes() == whole
+    assert (folder / "dvc.lock.damaged").read_bytes() == damaged
+
+
+TAKES = """
+import yaml
+from dvc.schema import COMPILED_LOCKFILE_SCHEMA as schema
+from voluptuous import Invalid
+content = open("dvc.lock").read()
+for length in range(len(content) + 1):
+    try:
+        schema(yaml.safe_load(content[:length]))
+        print(length)
+    except (yaml.YAMLError, Invalid):
+        pass
+"""
+
+
+def test_a_lock_file_is_taken_for_whole_only_where_dvc_takes_it(project: Project) -> None:
+    """Wherever it is cut off."""
+    folder = workspace(project, "from pathlib import Path; Path('made').write_text('m')")
+    stages.run_stage(project, folder, "train", lambda line: None)
+    content, cut = (folder / "dvc.lock").read_bytes(), folder / "cut"
+    whole = set()
+    for length in range(len(content) + 1):
+        cut.write_bytes(content[:length])
+        whole |= {length} if lockfile.is_whole(cut) else set()
+    done = subprocess.run([sys.executable, "-c", TAKES], cwd=folder, capture_output=True, text=True, check=True)
+    assert {len(content)} < whole <= {int(length) for length in done.stdout.split()}
+
+
+@pytest.mark.parametrize(
     ("script", "code", "words"),
     [
         ("raise ValueError('row 3: side is up')", 2, "row 3: side is up"),
@@ -83,6 +134,22 @@ def test_a_stage_s_own_sentence_and_code_come_through(project: Project, script: 
 def test_a_stage_that_dies_without_a_word_is_named(project: Project) -> None:
     with pytest.raises(StageError, match="train ended with status"):
         stages.run_stage(project, workspace(project, "import os; os._exit(9)"), "train", lambda line: None)
+
+
+TOLD = "import sys; from flows.stop import Stop; s = Stop(); s.can_save = True; print('up', flush=True); "
+ENDINGS = [
+    ("import os; os.kill(os.getpid(), 15)", "SIGTERM"),
+    ("import os; os.kill(os.getpid(), 2)", "SIGINT"),
+    (f"{TOLD} import os; os.kill(os.getpid(), 15); s.leave()", "SIGTERM"),
+    (f"{TOLD} import os; os.kill(os.getpid(), 2); s.leave()", "SIGINT"),
+    ("import os; os.kill(os.getppid(), 15); import time; time.sleep(1)", "SIGTERM"),
+]
+
+
+@pytest.mark.parametrize(("script", "name"), ENDINGS, ids=["killed", "by Ctrl-C", "saved", "saved by Ctrl-C", "dvc"])
+def test_a_stage_that_was_told_to_end_crashed_and_has_not_failed(project: Project, script: str, name: str) -> None:
+    with pytest.raises(StageKilledError, match=rf"train was told to end from outside \({name}\); resume goes on"):
+        stages.run_stage(project, workspace(project, script), "train", lambda line: None)
 
 
 STUBBORN = """

@@ -50,7 +50,7 @@ def ledger(project: Project) -> Iterator[Finding]:
     try:
         open_ones = Ledger(project).running() if (project.state / "ledger.db").exists() else []
     except LedgerError as error:
-        yield broken("runs", str(error), "delete it: a new one is made, and no run is lost")
+        yield broken("runs", str(error), "nothing: the next run or worker makes a new one, and no run is lost")
         return
     for attempt in open_ones:
         workspace = project.workspace(attempt.run_id)
@@ -58,7 +58,7 @@ def ledger(project: Project) -> Iterator[Finding]:
         here = attempt.process.is_here()
         if state in runfile.ENDED and here and not attempt.process.lives():
             text = f"the ledger holds attempt {attempt.attempt} of run {attempt.run_id} for running: it is {state}"
-            yield warning("runs", text, "nothing: the next attempt or worker sets it right")
+            yield warning("runs", text, "nothing: the next worker closes it")
 
 
 def unsynced(project: Project) -> Iterator[Finding]:

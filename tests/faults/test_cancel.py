@@ -6,6 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from scripted import Command, arrived, living, make, pivotline, record, state_json, wait_for
 
@@ -86,6 +87,32 @@ def test_a_cancel_from_another_container(project: Project, before: tuple, how: s
         assert any(text.startswith(line) for text in found["proof"]), found["proof"]
     assert "still alive" not in str(found["proof"])
     process.wait(40)
+
+
+def test_a_cancel_without_a_ledger_and_after_the_death_of_its_canceller(project: Project) -> None:
+    """Asked a second time it comes to its end."""
+    process = Command(project, "run", "--set", "train.seed=26", TRIAL="train:stubborn")
+    workspace = arrived(project, process)
+    for path in project.state.glob("ledger.db*"):
+        path.unlink()
+    code, said = pivotline(project, "cancel", workspace.name)
+    assert (code, said) == (0, f"run {workspace.name}: told its processes to save and end\n")
+    killed = canceller(workspace.name)
+    killed.kill()
+    killed.wait(5)
+    assert living(workspace)
+    assert record(workspace)["state"] == "running"
+    code, said = pivotline(project, "cancel", workspace.name)
+    assert (code, said) == (0, f"run {workspace.name}: told its processes to save and end\n")
+    wait_for(lambda: not living(workspace) and not process.runs(), GONE_S)
+    wait_for(lambda: any("MLflow" in text for text in record(workspace)["proof"]))
+    assert record(workspace)["state"] == "cancelled"
+
+
+def canceller(run_id: str) -> psutil.Process:
+    """The process that carries out the cancel of a run."""
+    words = ["-m", "flows.cancellation", run_id]
+    return next(process for process in psutil.process_iter(["cmdline"]) if (process.info["cmdline"] or [])[1:] == words)
 
 
 def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:

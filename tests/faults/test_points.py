@@ -73,6 +73,20 @@ def test_a_signal_in(project: Project, whole: Path, point: str, saved: int) -> N
     goes_on(project, workspace, whole)
 
 
+def test_a_signal_to_the_training_alone_and_the_loss_of_its_lock_file(project: Project, whole: Path) -> None:
+    """It crashed and has not failed; what DVC remembered of its stages is not needed for the same bits."""
+    shut(project, "save")
+    process = Command(project, "run")
+    workspace = arrived(project, process)
+    os.kill(next(pid for pid in living(workspace) if os.getsid(pid) != pid), signal.SIGTERM)
+    (workspace / "go").touch()
+    assert process.wait(GRACE_S) == 5, process.said()
+    assert record(workspace)["state"] == "crashed"
+    assert "train was told to end from outside (SIGTERM); resume goes on" in record(workspace)["message"]
+    os.truncate(workspace / "dvc.lock", 0)
+    goes_on(project, workspace, whole)
+
+
 def test_a_cancel_in_a_save_that_never_ends(project: Project, whole: Path) -> None:
     """It is killed; the checkpoint before is whole, and half of one is swept away by the next attempt."""
     shut(project, "save")

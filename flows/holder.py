@@ -1,0 +1,43 @@
+"""Who holds a run, noted by the holder itself beside the run's lock: known also where the ledger is lost or damaged."""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from flows.ledger import Attempt
+from flows.process import Process
+from flows.project import Project
+
+
+def note(project: Project, attempt: Attempt) -> None:
+    """Replaces the note in one step. A full disk keeps the one before; a deleted state folder is not made anew."""
+    path = place(project, attempt.run_id)
+    part = path.with_suffix(".part")
+    try:
+        part.write_text(json.dumps(asdict(attempt)), encoding="utf-8")
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def noted(project: Project, run_id: str) -> Attempt | None:
+    """What the holder noted last, also one that died; None where there is no note that can be read."""
+    try:
+        found = json.loads(place(project, run_id).read_text(encoding="utf-8"))
+        found["process"] = Process(**found["process"])
+        found["group"] = Process(**found["group"]) if found["group"] else None
+        return Attempt(**found | {"untold": tuple(found["untold"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def forget(project: Project, run_id: str) -> None:
+    """Takes the note away: nobody holds the run any more."""
+    with suppress(OSError):
+        place(project, run_id).unlink(missing_ok=True)
+
+
+def place(project: Project, run_id: str) -> Path:
+    return project.locks / f"{run_id}.run.holder"
