@@ -15,7 +15,7 @@ from flows.errors import classify
 ASKED = "removing is asked for"
 PROTECTED, FREE = "#7C8590", "#C9781F"  # grey: kept; amber: what can be freed
 ONE_RUN, ONE_VERSION = re.compile(r"run \d{8}-\d{6}-[0-9a-f]{6}"), re.compile(r"version \d+ of \S+")
-PLACES = {"run": "run", "mlflow": "MLflow", "copy": "copies", "dvc": "DVC cache"}
+PLACES = {"run": "run", "mlflow": "MLflow", "copy": "copies", "leftover": "left over", "dvc": "DVC cache"}
 TABLE_HEIGHT = 282
 ROW_HEIGHT = 28
 

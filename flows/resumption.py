@@ -11,7 +11,7 @@ from model.checkpoint import Checkpoint, list_complete, list_faults, state_of
 from model.content import as_json, read_json, sha256
 from model.manifest import MANIFEST
 from model.progress import differences
-from model.resume import usable
+from model.resume import origin_of, usable
 from model.training import Training
 
 VARIABLE = "PIVOTLINE_RESUME"  # "1": go on from the newest checkpoint; a stage starts anew unless it is told this
@@ -60,10 +60,7 @@ def own(training: Training, journal: Path) -> list[Checkpoint]:
 
 def foreign(training: Training) -> list[str]:
     """One sentence for each complete checkpoint that belongs to a run with other settings or samples."""
-    found = [
-        (entry, differences(state_of(entry.path)["origin"], training.origin))
-        for entry in list_complete(training.checkpoints)
-    ]
+    found = [(entry, differences(origin_of(entry), training.origin)) for entry in list_complete(training.checkpoints)]
     return [f"{entry.path}: {'; '.join(why)}" for entry, why in found if why]
 
 
