@@ -2,14 +2,16 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from flows import cancellation, holder, runfile
 from flows.errors import ResourceError
-from flows.keeper import holding
+from flows.keeper import Keeper, holding
 from flows.ledger import Attempt
 from flows.life import cancel_lock
 from flows.process import Process
@@ -74,6 +76,24 @@ def test_a_second_cancel_starts_again_what_came_to_no_end(project: Project, star
     record = runfile.read(project.workspace(RUN)) or {}
     assert record["cancel_asked_at"] == asked
     assert [line.rpartition(" ")[0] for line in record["proof"]] == ["asked", "asked again"]
+
+
+def test_a_run_that_is_ended_from_another_container_starts_its_canceller_until_it_lives(
+    project: Project, starts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.keeper.BEAT_S", 0.1)
+    monkeypatch.setattr("flows.keeper.TICK_S", 0.05)
+    runfile.update(project.workspace(RUN), asked_elsewhere=True)
+    with Keeper(project, project.workspace(RUN), 1, print, SimpleNamespace(mlflow_run_id=None)):
+        deadline = time.monotonic() + 20
+        while len(starts) < 2:
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.02)
+        with cancel_lock(project, RUN):
+            time.sleep(0.2)
+            before = len(starts)
+            time.sleep(0.5)
+            assert len(starts) == before
 
 
 def test_a_cancel_that_reached_nobody_says_so(project: Project, starts: list[str]) -> None:
