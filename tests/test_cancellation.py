@@ -26,7 +26,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     project = Project(root=tmp_path, state=tmp_path / "state")
     project.workspace(RUN).mkdir(parents=True)
-    runfile.write(project.workspace(RUN), {name: {} for name in runfile.REQUIRED} | {"run_id": RUN, "state": "running"})
+    plain = {"run_id": RUN, "state": "running", "created_at": runfile.now(), "dataset_version": ""}
+    runfile.write(project.workspace(RUN), plain | {"params": {}, "stages": {}})
     project.make_state()
     return project
 
