@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 OURS = {
@@ -72,3 +73,16 @@ def test_a_foreground_run_imports_no_prefect() -> None:
     code = "import sys, flows.run, flows.workspace, flows.summary, flows.cli; print('prefect' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("stage", ["preprocess", "train", "evaluate"])
+def test_a_stage_depends_on_all_of_ours_that_it_imports(stage: str) -> None:
+    """What is not among its dependencies is neither frozen with a run nor part of what a cached result is known by."""
+    pipeline = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    found, left = set(), [f"flows/{stage}.py"]
+    while left:
+        name = left.pop()
+        found.add(name)
+        ours = {entry.replace(".", "/") + ".py" for entry in imports(ROOT / name) if entry.startswith("flows.")}
+        left += [path for path in ours - found if (ROOT / path).is_file()]
+    assert found == {path for path in pipeline[stage]["deps"] if path.startswith("flows/")}
