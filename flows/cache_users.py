@@ -6,6 +6,7 @@ many checkouts. Whoever prunes asks all of them; where one cannot be asked, noth
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -24,6 +25,18 @@ def sign(project: Project) -> None:
     part = path.with_suffix(f".{token_hex(4)}.part")
     part.write_text(json.dumps({"root": str(project.root), "state": str(project.state)}), encoding="utf-8")
     part.replace(path)
+    begin(project)
+
+
+def begin(project: Project) -> None:
+    """Keeps from when on users are noted, whichever of their notes goes later."""
+    with suppress(FileExistsError), first(project).open("x", encoding="utf-8") as file:
+        file.write(f"{min(path.stat().st_mtime for path in notes(project)):.3f}\n")
+
+
+def first(project: Project) -> Path:
+    """Where that is kept, as seconds since 1970."""
+    return project.cache / FOLDER / "since"
 
 
 def note(project: Project) -> Path:
@@ -37,6 +50,8 @@ def notes(project: Project) -> list[Path]:
 
 def since(project: Project) -> float | None:
     """From when on all users are known: what is older may be anybody's. None where nobody has left a note."""
+    with suppress(FileNotFoundError, ValueError):
+        return float(first(project).read_text(encoding="utf-8"))
     return min((path.stat().st_mtime for path in notes(project)), default=None)
 
 

@@ -49,7 +49,7 @@ def ask(project: Project, run_id: str) -> str:
         again = (runfile.read(workspace) or {}).get("cancel_asked_at")
         if again and is_being_cancelled(project, run_id):
             return "its end was asked for already, and is being carried out"
-        runfile.update(workspace, cancel_asked_at=again or runfile.now(), asked_elsewhere=elsewhere)
+        runfile.update(workspace, cancel_asked_at=again or runfile.now(), asked_elsewhere=elsewhere, proved=False)
         runfile.prove(workspace, f"asked {'again ' if again else ''}{clock()}")
     if attempt is None or not (elsewhere or attempt.process.lives()):
         raise ResourceError(f"run {run_id} could not be told to end: {UNKNOWN}")

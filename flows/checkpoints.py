@@ -4,7 +4,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from model.manifest import MANIFEST, latest
+from flows import earlier
+from flows.curves import JOURNAL
+from model.manifest import MANIFEST, list_complete
 
 TRAINED = ("done", "cached")
 
@@ -13,12 +15,13 @@ def resumable_step(workspace: Path, record: dict[str, Any]) -> int | None:
     """The update of the newest complete checkpoint, where the run's training has not ended; None without one."""
     if record.get("stages", {}).get("train", {}).get("state") in TRAINED:
         return None
-    folder = workspace / "checkpoints"
-    return _latest(folder, tuple(sorted((path, path.stat().st_mtime_ns) for path in folder.glob(f"step-*/{MANIFEST}"))))
+    known = [*(workspace / "checkpoints").glob(f"step-*/{MANIFEST}"), *(workspace / JOURNAL).glob(earlier.NAME)]
+    return _latest(workspace, tuple(sorted((path, path.stat().st_mtime_ns) for path in known)))
 
 
 @lru_cache(maxsize=256)
-def _latest(folder: Path, manifests: tuple[tuple[Path, int], ...]) -> int | None:
+def _latest(workspace: Path, known: tuple[tuple[Path, int], ...]) -> int | None:
     """Every byte is hashed, so once a set of manifests is enough."""
-    found = latest(folder) if manifests else None
-    return found.step if found else None
+    points = [entry for entry in list_complete(workspace / "checkpoints") if entry.resumable] if known else []
+    own = earlier.without(points, workspace / JOURNAL)
+    return own[-1].step if own else None

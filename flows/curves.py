@@ -65,7 +65,7 @@ def plain(value: Any) -> Any:
 
 def columns_of(path: Path) -> list[str]:
     """The columns of a curve file that has its first line, else none."""
-    with suppress(FileNotFoundError), path.open(encoding="utf-8") as file:
+    with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
         head = file.readline()
         return head.strip().split(",") if head.endswith("\n") else []
     return []
@@ -75,11 +75,11 @@ def cut(folder: Path, step: int, epoch: int) -> None:
     """Takes back the rows after a checkpoint of update `step` in which `epoch` epochs were judged; 0, 0 takes all."""
     for split, column, last in (("train", "step", step), ("validation", "epoch", epoch), (MEMORY, "step", step)):
         path = folder / f"{split}.csv"
-        kept = [row for row in read_curve(path) if int(row[column]) <= last]
-        columns = columns_of(path)
+        kept = [row for row in read_curve(path) if column in row and int(row[column]) <= last]
         if not kept:
             path.unlink(missing_ok=True)
             continue
+        columns = columns_of(path)
         part = path.with_suffix(".part")
         with part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, columns, lineterminator="\n")

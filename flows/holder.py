@@ -35,8 +35,10 @@ def noted(project: Project, run_id: str) -> Attempt | None:
 
 def forget(project: Project, run_id: str) -> None:
     """Takes the note away: nobody holds the run any more."""
-    with suppress(OSError):
-        place(project, run_id).unlink(missing_ok=True)
+    path = place(project, run_id)
+    for left in (path, path.with_suffix(".part")):
+        with suppress(OSError):
+            left.unlink(missing_ok=True)
 
 
 def place(project: Project, run_id: str) -> Path:

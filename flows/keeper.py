@@ -59,6 +59,7 @@ class Keeper:
         self.say = say
         self.recorder = recorder
         self.untold = ("prefect",) if flow_run_id else ()  # its own word may not reach Prefect, or a crash may instead
+        self.process = Process.this()
         self.stage: str | None = None
         self.group: Process | None = None
         self.reason = "its process ended without a word"
@@ -108,8 +109,9 @@ class Keeper:
                 carried = time.monotonic()
                 cancellation.start(self.project, self.workspace.name)
             if self.recorder.mlflow_run_id and not known:
-                known = True
-                runfile.update(self.workspace, mlflow_run_id=self.recorder.mlflow_run_id)
+                with suppress(OSError, ResourceError, ValueError):  # a full disk: at the next tick
+                    runfile.update(self.workspace, mlflow_run_id=self.recorder.mlflow_run_id)
+                    known = True
 
     def _is_ended_from_elsewhere(self) -> bool:
         """Whether the end was asked for where nobody sees our processes, and nobody carries it out.
@@ -133,7 +135,7 @@ class Keeper:
             now = Attempt(
                 run_id=self.workspace.name,
                 attempt=self.attempt,
-                process=Process.this(),
+                process=self.process,
                 stage=self.stage,
                 group=self.group,
                 beat_at=time.time(),
@@ -142,7 +144,7 @@ class Keeper:
 
     def _tell(self) -> None:
         if not self._begun:
-            self.ledger.begin(self.workspace.name, self.attempt, Process.this())
+            self.ledger.begin(self.workspace.name, self.attempt, self.process)
             self._begun = True
         self.ledger.beat(self.workspace.name, self.attempt, self.stage, self.group)
 

@@ -48,9 +48,9 @@ def of_users(users: list[Project], going: Collection[object]) -> dict[str, str]:
             workspace = user.workspace(run_id)
             workspace.stat()  # a link to a disk that is not there uses nobody knows what
             outputs = dvccache.workspace_outputs(workspace, going)
-            for digest in dvccache.whole(user.cache, outputs):
+            for digest in dvccache.whole(users[0].cache, outputs):
                 found.setdefault(digest, f"run {run_id} uses it" if user is users[0] else f"{user.state} uses it")
-        for digest in dvccache.whole(user.cache, remembered(user)):
+        for digest in dvccache.whole(users[0].cache, remembered(user)):
             found.setdefault(digest, "data/ held it and may hold it again")
     return found
 
@@ -99,4 +99,7 @@ def add_unknown(project: Project, why: dict[str, str]) -> tuple[str, ...]:
     for digest in old:
         for name in dvccache.whole(project.cache, [digest]):
             why.setdefault(name, UNKNOWN)
-    return (f"{len(old)} objects stay that lay in the dataset cache before its users were noted",) if old else ()
+    if not old:
+        return ()
+    remedy = f"if no other state folder ever used it, write 0 into {cache_users.first(project)}"
+    return (f"{len(old)} objects stay that lay in the dataset cache before its users were noted; {remedy}",)

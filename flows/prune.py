@@ -75,7 +75,9 @@ def plan(project: Project, policy: PruneConfig, tracking: "MlflowClient | None")
     real = ((digest, path) for digest, path in objects if disk.inside(project.cache, path))
     judged += [("dvc", protection.of_object(path, digest, needed.why)) for digest, path in real]
     notes = () if tracking is not None else ("MLflow does not answer: its files and the datasets it may name stay",)
-    return weighed(judged, int(policy.disk_budget_gb * disk.GB), (*notes, *needed.notes))
+    linked = [path for name in ("runs", "models", "datasets") if (path := project.state / name).is_symlink()]
+    links = [f"{path} is a link: nothing in it goes" for path in linked]
+    return weighed(judged, int(policy.disk_budget_gb * disk.GB), (*notes, *links, *needed.notes))
 
 
 def aliased(tracking: "MlflowClient | None") -> set[tuple[str, int]] | None:

@@ -1,21 +1,17 @@
 """Where a train stage begins: at the start, or where an earlier attempt of the same run was saved."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
+from flows import earlier
 from flows.curverows import gap
 from flows.curves import cut, read_curve
-from model import files
 from model.checkpoint import Checkpoint, list_complete, list_faults, state_of
-from model.content import as_json, read_json, sha256
-from model.manifest import MANIFEST
 from model.progress import differences
 from model.resume import origin_of, usable
 from model.training import Training
 
 VARIABLE = "PIVOTLINE_RESUME"  # "1": go on from the newest checkpoint; a stage starts anew unless it is told this
-EARLIER = "earlier.json"  # in the journal: manifests of the checkpoints that were there when the training began anew
 
 
 def starting_point(training: Training, journal: Path) -> Path | None:
@@ -25,37 +21,19 @@ def starting_point(training: Training, journal: Path) -> Path | None:
     it, else the newest, and the curves keep their gap.
     """
     if os.environ.get(VARIABLE) != "1":
-        put_away(training.checkpoints, journal)
+        earlier.put_away(training.checkpoints, journal)
         cut(journal, 0, 0)
         return None
     steps = [int(row["step"]) for row in read_curve(journal / "train.csv")]
     for fault in [*list_faults(training.checkpoints), *foreign(training)]:
         print(f"note: checkpoint passed over: {fault}", flush=True)
-    points = own(training, journal)
+    points = earlier.without(list(usable(training.checkpoints, training.origin)), journal)
     point = next((entry for entry in points if not gap(steps, entry.step)), next(iter(points), None))
     if point and (lost := gap(steps, point.step)):
         print(f"note: {journal / 'train.csv'} is damaged: the curves lack the updates {lost}", flush=True)
     cut(journal, point.step if point else 0, judged(point) if point else 0)
     print(said(point, max(steps, default=0)), flush=True)
     return point.path if point else None
-
-
-def put_away(checkpoints: Path, journal: Path) -> None:
-    """Notes which checkpoints are there before a training begins anew; they stay until it has saved its first."""
-    known = {entry.path.name: sha256(entry.path / MANIFEST) for entry in list_complete(checkpoints)}
-    if known:
-        files.make_folder(journal)
-        files.write(journal / f"{EARLIER}.new", as_json(known))
-        files.rename(journal / f"{EARLIER}.new", journal / EARLIER)
-
-
-def own(training: Training, journal: Path) -> list[Checkpoint]:
-    """The checkpoints that this training can go on from, newest first, without those from before it began anew."""
-    earlier = {}
-    with suppress(ValueError):
-        earlier = read_json(journal / EARLIER)
-    points = usable(training.checkpoints, training.origin)
-    return [entry for entry in points if earlier.get(entry.path.name) != sha256(entry.path / MANIFEST)]
 
 
 def foreign(training: Training) -> list[str]:

@@ -175,7 +175,7 @@ def detail(stage: dict[str, Any]) -> str:
 
 def progress(path: Path, record: dict[str, Any]) -> Progress | None:
     """Read off the last training row and the updates an epoch that the preprocess stage's report implies."""
-    rows = read_curve(curves_folder(path) / "train.csv", most=1)
+    rows = [row for row in read_curve(curves_folder(path) / "train.csv", most=2) if row.get("elapsed_s")]
     if not rows or record["stages"]["train"].get("state") != "running":
         return None
     step, epochs = int(rows[-1]["step"]), int(record["params"]["train"]["epochs"])

@@ -115,3 +115,15 @@ def test_a_damaged_line_is_no_row_for_any_reader(tmp_path: Path, line: str) -> N
 def test_a_file_without_its_head_has_no_rows(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_bytes(b"\x00\xff\x00\n1,1,0.5\n")
     assert read_curve(tmp_path / "train.csv") == []
+
+
+@pytest.mark.parametrize(
+    "text", [b"step,epoch,loss\n\xff,1,0.5\n1,1,0.5\n9,1,0.5\n", b"step,epo,loss\n1,1,0.5\n9,2,0.5\n"]
+)
+def test_a_damaged_journal_is_cut_all_the_same(tmp_path: Path, text: bytes) -> None:
+    for split in ("train", "validation"):
+        (tmp_path / f"{split}.csv").write_bytes(text)
+    cut(tmp_path, 4, 1)
+    assert [row["step"] for row in read_curve(tmp_path / "train.csv")] == ["1"]
+    cut(tmp_path, 0, 0)
+    assert list(tmp_path.iterdir()) == []

@@ -109,15 +109,28 @@ def test_what_was_there_before_the_notes_stays(project: Project) -> None:
     os.utime(project.cache / "files" / "md5" / old[:2] / old[2:], (1e9, 1e9))
     assert objects(project) == [f"object {new[:9]}"]
     assert "1 objects stay" in notes(project)
+    assert f"write 0 into {cache_users.first(project)}" in notes(project)
     cache_users.note(project).unlink()
+    cache_users.first(project).unlink()
     assert objects(project) == []
     assert "2 objects stay" in notes(project)
+    cache_users.first(project).write_text("0")
+    assert len(objects(project)) == 2
+
+
+def test_a_user_that_goes_takes_no_date_with_it(project: Project) -> None:
+    since = cache_users.since(project)
+    cache_users.sign(second := Project(root=project.root, state=project.state.with_name("second")))
+    cache_users.note(project).unlink()
+    os.utime(cache_users.note(second), (2e9, 2e9))
+    assert cache_users.since(project) == since
 
 
 def test_a_note_is_left_once_and_keeps_its_time(project: Project) -> None:
-    os.utime(cache_users.note(project), (1e9, 1e9))
+    since = cache_users.since(project)
+    cache_users.note(project).touch()
     cache_users.sign(project)
-    assert cache_users.since(project) == 1e9
+    assert cache_users.since(project) == since
     assert [path.name for path in cache_users.notes(project)] == [cache_users.note(project).name]
 
 

@@ -14,6 +14,7 @@ import pytest
 from filelock import FileLock
 from stage import UPDATES, history, make, run, start, wait_for_updates
 
+from flows.checkpoints import resumable_step
 from flows.curves import read_curves
 from flows.process import Process
 from model.manifest import MANIFEST, OPTIMIZER, STATE, WEIGHTS, latest, list_complete
@@ -86,6 +87,7 @@ def test_a_retry_that_is_killed_at_once_does_not_borrow_the_checkpoints_of_the_f
         time.sleep(0.001)
     stage.kill()
     assert list_complete(folder / "checkpoints")[-1].step == UPDATES
+    assert resumable_step(folder, {}) is None
     assert "training starts anew" in goes_on(folder, whole)
 
 
