@@ -139,7 +139,7 @@ def test_a_stage_that_dies_without_a_word_is_named(project: Project) -> None:
 TOLD = "import sys; from flows.stop import Stop; s = Stop(); s.can_save = True; print('up', flush=True); "
 ENDINGS = [
     ("import os; os.kill(os.getpid(), 15)", "SIGTERM"),
-    ("import os; os.kill(os.getpid(), 2)", "SIGINT"),
+    ("import os, signal; signal.signal(2, signal.default_int_handler); os.kill(os.getpid(), 2)", "SIGINT"),
     (f"{TOLD} import os; os.kill(os.getpid(), 15); s.leave()", "SIGTERM"),
     (f"{TOLD} import os; os.kill(os.getpid(), 2); s.leave()", "SIGINT"),
     ("import os; os.kill(os.getppid(), 15); import time; time.sleep(1)", "SIGTERM"),
