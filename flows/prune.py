@@ -115,7 +115,7 @@ def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tup
                 name=entry.name,
                 bytes=size,
                 goes=entry.goes,
-                why=entry.why if size or not entry.goes else f"{entry.why}; others share its bytes",
+                why=entry.why if size or not entry.goes else f"{entry.why}; bytes shared",
             )
         )
     return PrunePlan(

@@ -292,7 +292,7 @@ def test_what_preprocess_makes_again_goes_with_its_object(project: Project) -> N
     gone = [item for item in plan.items if item.goes]
     assert [(item.place, item.run_id) for item in gone] == [("run", RUN), ("dvc", None)]
     assert [item.bytes > 0 for item in gone] == [False, True]  # the first of two names frees nothing
-    assert gone[0].why == "preprocess makes it again; others share its bytes"
+    assert gone[0].why == "preprocess makes it again; bytes shared"
     done = prune.apply(project, PruneConfig(), client, plan)
     assert done.freed_bytes == plan.free_bytes > 40_000
     assert (project.workspace(OTHER) / "artifacts" / "samples.npz").exists()
