@@ -16,8 +16,8 @@ MOST = 6  # runs side by side: more cannot be told apart
 
 
 def compared() -> list[str]:
-    """The run ids that the address asks to compare."""
-    return [name for name in st.query_params.get(COMPARE, "").split(",") if name]
+    """The run ids that the address asks to compare, each once: a run beside itself says nothing."""
+    return list(dict.fromkeys(name for name in st.query_params.get(COMPARE, "").split(",") if name))
 
 
 def compare(run_ids: Iterable[str]) -> None:

@@ -114,6 +114,12 @@ def test_more_than_six_runs_are_cut_and_that_is_said(server: Server) -> None:
     assert page.subheader[0].value == "6 runs compared · 6 at most, 3 more are selected"
 
 
+def test_a_run_that_the_address_names_twice_is_compared_once(server: Server) -> None:
+    run_id = server.views[1].run_id
+    page = opened(compare=f"{run_id},{run_id},{run_id}")
+    assert page.subheader[0].value == "1 run compared"
+
+
 def test_what_differs_is_listed_and_what_is_equal_is_counted() -> None:
     one, other = done_view(1), done_view(2)
     other = replace(other, params=other.params | {"train": other.params["train"] | {"seed": 8, "checkpointing": False}})
