@@ -163,7 +163,8 @@ def waiting(say: Say, reason: str) -> Outcome:
 
 def prune_outcome(project: Project, workspace: Path, say: Say) -> Outcome:
     done = prune_run(project, workspace.name, load_params(workspace / "params.yaml").prune)
-    say(f"{done.kept} checkpoints kept, {done.removed} removed, {size_text(done.freed_bytes)} freed")
+    kept = f"{done.kept} checkpoint{'' if done.kept == 1 else 's'} kept"
+    say(f"{kept}, {done.removed} removed, {size_text(done.freed_bytes)} freed")
     return {"state": "done", **asdict(done)}
 
 

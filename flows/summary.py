@@ -126,11 +126,18 @@ def score_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Baseline", f"{percent(rule[SCORE]):>7} {RULES.get(name, name)}") for name, rule in judged["baselines"].items()
     ]
     return [
-        ("Score", f"{percent(judged[SCORE]):>7} balanced accuracy on {judged['samples']} test samples"),
+        ("Score", score_words(judged)),
         *beside,
         *episode_rows(judged.get("episodes", {})),
         ("Registered", registered_words(found["registered"])),
     ]
+
+
+def score_words(judged: dict[str, Any]) -> str:
+    """The score with its 95 % interval, so that few samples are not taken for proof; older records have none."""
+    said = f"{percent(judged[SCORE]):>7} balanced accuracy on {judged['samples']} test samples"
+    low, high = judged.get("interval") or (None, None)
+    return said if low is None else f"{said}, 95 % interval {100 * low:.1f} to {percent(high)}"
 
 
 def registered_words(registered: dict[str, Any] | None) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.summary import peak_memory
+from flows.summary import peak_memory, score_words
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,10 @@ from flows.summary import peak_memory
 )
 def test_what_is_not_in_the_record_is_said_to_be_missing(memory: dict, words: str) -> None:
     assert peak_memory(memory) == words
+
+
+def test_a_score_stands_with_its_interval_where_the_record_has_one() -> None:
+    judged = {"balanced_accuracy": 0.708, "samples": 40}
+    assert score_words(judged).strip() == "70.8 % balanced accuracy on 40 test samples"
+    told = score_words(judged | {"interval": [0.548, 0.824]})
+    assert told.endswith("on 40 test samples, 95 % interval 54.8 to 82.4 %")
