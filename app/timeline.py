@@ -1,6 +1,7 @@
 """What memory a run held as it trained, beside the peak that was predicted for it."""
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from typing import Any
 
 import streamlit as st
@@ -94,9 +95,18 @@ def chart(rows: Sequence[dict[str, str]], predicted: int | None) -> Option:
     if predicted is not None:
         lines[0]["markLine"] = charts.rule(predicted / MIB, f"predicted peak {size(predicted)}", "yAxis")
         highest.append(predicted / MIB)
-    option = charts.curves("MiB", lines, None, min=0, max=round(1.15 * max(highest)) or 1, scale=False)
+    top, step = scale(1.05 * max(highest))
+    option = charts.curves("MiB", lines, None, min=0, max=top, interval=step, scale=False)
     option["tooltip"]["valueFormatter"] = "%,.1f"
     return option
+
+
+def scale(top: float) -> tuple[float, float]:
+    """The end of an axis with room for `top`, and its steps, of which it is a multiple: no odd number at the end."""
+    least = max(top, 1.0) / 5
+    power = 10.0 ** floor(log10(least))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= least)
+    return step * ceil(max(top, 1.0) / step), step
 
 
 def points(rows: Sequence[dict[str, str]], column: str) -> list[Point]:

@@ -184,6 +184,16 @@ def test_the_timeline_shows_the_prediction_and_has_room_for_it() -> None:
     assert "markLine" not in timeline.chart(HELD, None)["series"][0]
 
 
+@pytest.mark.parametrize(("top", "end", "step"), [(308, 400, 100), (210, 250, 50), (0, 1, 0.2), (1000, 1000, 200)])
+def test_the_axis_of_the_timeline_ends_on_one_of_its_steps(top: float, end: float, step: float) -> None:
+    assert timeline.scale(top) == pytest.approx((end, step))
+
+
+def test_the_end_of_the_timeline_is_a_multiple_of_its_steps() -> None:
+    axis = timeline.chart(HELD, 293 << 20)["yAxis"]
+    assert axis["max"] % axis["interval"] == 0
+
+
 @pytest.mark.parametrize(
     ("view", "words"),
     [
