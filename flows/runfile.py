@@ -22,6 +22,7 @@ from flows.recordshape import problem
 NAME = "run.json"
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 ENDED = ("done", "failed", "crashed", "cancelled")
+MOST_LETTERS = 60  # of a text that is no run id, where one says so
 
 
 def now() -> str:
@@ -35,7 +36,8 @@ def new_run_id() -> str:
 
 def check_run_id(run_id: str) -> str:
     if not RUN_ID.fullmatch(run_id):
-        raise ValueError(f"run id {run_id!r}: expected YYYYMMDD-HHMMSS-xxxxxx, such as 20261130-071502-4f2a9c")
+        said = run_id if len(run_id) <= MOST_LETTERS else f"{run_id[:MOST_LETTERS]}…"  # links can be longer than a page
+        raise ValueError(f"run id {said!r}: expected YYYYMMDD-HHMMSS-xxxxxx, such as 20261130-071502-4f2a9c")
     return run_id
 
 

@@ -76,6 +76,12 @@ def test_a_run_id_is_no_path(project: Project, name: str) -> None:
         workspace.create(project, name, {})
 
 
+def test_a_link_of_thousands_of_letters_is_refused_in_a_short_sentence(project: Project) -> None:
+    with pytest.raises(ValueError, match="run id 'aaa") as refused:
+        workspace.create(project, "a" * 3000, {})
+    assert len(str(refused.value)) < 200
+
+
 def test_a_half_made_workspace_is_made_again(project: Project) -> None:
     name = "20261130-120004-abcdef"
     (project.runs / name / "data").mkdir(parents=True)
