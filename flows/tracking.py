@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import mlflow
 from filelock import FileLock
-from mlflow.entities import Run
+from mlflow.entities import Run, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
@@ -103,13 +103,21 @@ def create_experiment(tracking: MlflowClient, location: str | None) -> None:
 def make_database(uri: str) -> None:
     """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good."""
     path = Path(uri.removeprefix("sqlite:///"))
-    if not uri.startswith("sqlite:///") or path.exists():
+    if not uri.startswith("sqlite:///"):
         return
+    if path.exists():
+        return usable(path)
     part = path.with_suffix(".part")
     part.unlink(missing_ok=True)
     made = SqlAlchemyStore(f"sqlite:///{part}", (path.parent / "mlartifacts").as_uri())
     made.engine.dispose()
     part.replace(path)
+
+
+def usable(path: Path) -> None:
+    """Raises OSError for what is no file of ours; MLflow itself would try for minutes."""
+    if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+        raise OSError(f"{path} is no file that can be read and written")
 
 
 def artifact_location(project: Project, uri: str) -> str | None:
@@ -131,6 +139,23 @@ def find_run(tracking: MlflowClient, run_id: str) -> Run | None:
     return found[0] if found else None
 
 
+def known_runs(tracking: MlflowClient) -> set[str]:
+    """Our ids of all runs that MLflow has, those that were deleted in it too."""
+    found: set[str] = set()
+    token = None
+    while True:
+        page = tracking.search_runs([experiment_id(tracking)], run_view_type=ViewType.ALL, page_token=token)
+        found |= {run.data.tags.get(RUN_TAG, "") for run in page}
+        token = page.token
+        if not token:
+            return found
+
+
+def is_of_one_run(error: Exception) -> bool:
+    """Whether MLflow refuses what one run says, and would take another's."""
+    return isinstance(error, MlflowException) and error.error_code == "INVALID_PARAMETER_VALUE"
+
+
 def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
     """Ends the record of a run whose process could not do it itself; False when there is none.
 
@@ -145,6 +170,7 @@ def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
     return True
 
 
+DAMAGED = "its database is damaged"
 # What MLflow's own error says, and what that means; the first that fits.
 MEANINGS = (
     ("max retries exceeded", "it does not answer"),
@@ -152,8 +178,8 @@ MEANINGS = (
     ("timed out", "it does not answer"),
     ("database or disk is full", "its disk is full"),
     ("database is locked", "its database is locked by another process"),
-    ("disk image is malformed", "its database is damaged"),
-    ("file is not a database", "its database is damaged"),
+    ("disk image is malformed", DAMAGED),
+    ("file is not a database", DAMAGED),
 )
 
 
