@@ -16,7 +16,6 @@ from flows.life import death, is_held, newest
 from flows.project import Project
 from flows.silence import WINDOW_S, Silence
 
-NEWEST = 200  # runs that are looked at
 UNBEGUN_S = 120.0  # a foreground run begins seconds after it was frozen
 STATUS = {"crashed": "FAILED", "failed": "FAILED", "cancelled": "KILLED", "done": "FINISHED"}
 Say = Callable[[str], None]
@@ -40,9 +39,11 @@ def reap(project: Project, say: Say, silence: Silence | None = None) -> list[str
 
 
 def records(project: Project, states: Collection[str] = ("queued", "running")) -> Iterator[dict[str, Any]]:
-    """The records of the newest runs in these states; a damaged one is passed over."""
+    """The records of all runs in these states, for the one that runs is the oldest of a queue; damaged ones are passed
+    over.
+    """
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
-    for workspace in found[:NEWEST]:
+    for workspace in found:
         with suppress(ValueError):
             record = runfile.read(workspace)
             if record and record["state"] in states:

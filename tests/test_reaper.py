@@ -77,6 +77,16 @@ OWNERS = [
 IDS = ["alive", "alive, of an older version", "dead", "rebooted", "elsewhere"]
 
 
+def test_a_dead_run_is_found_behind_any_number_of_runs_that_were_asked_for_later(project: Project) -> None:
+    workspace = record(project)
+    Ledger(project).begin(RUN, 1, dead())
+    for number in range(300):
+        later = project.runs / f"20261201-120000-{number:06x}"
+        later.mkdir()
+        runfile.write(later, (runfile.read(workspace) or {}) | {"run_id": later.name, "state": "queued"})
+    assert reap(project, print) == [RUN]
+
+
 @pytest.mark.parametrize(("owner", "expected", "words"), OWNERS, ids=IDS)
 def test_who_is_dead(project: Project, owner: Callable[[], Process], expected: str, words: str) -> None:
     workspace, said = record(project), []
