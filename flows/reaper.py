@@ -50,6 +50,13 @@ def records(project: Project, states: Collection[str] = ("queued", "running")) -
                 yield record
 
 
+def record_of(project: Project, run_id: str) -> dict[str, Any] | None:
+    """The record of a run that something else names, empty where there is none; None for one that is damaged."""
+    with suppress(ValueError):
+        return runfile.read(project.workspace(run_id)) or {}
+    return None
+
+
 def why(project: Project, record: dict[str, Any], silence: Silence | None) -> str | None:
     """Why a run is dead; None when it is not, or when that cannot be told."""
     run_id = record["run_id"]
@@ -78,12 +85,11 @@ def close_ended(project: Project) -> None:
     """Closes attempts that the ledger holds for open, though their runs have ended: it could not be written then."""
     ledger = Ledger(project)
     for attempt in ledger.running():
-        with suppress(ValueError):  # a damaged record, which tells of no end
-            record = runfile.read(project.workspace(attempt.run_id)) or {}
-            if record.get("state") in STATUS and not is_held(project, attempt.run_id):
-                services = ("mlflow", not record.get("recorded")), ("prefect", record.get("flow_run_id"))
-                untold = [service for service, lacks in services if lacks]
-                ledger.end(attempt.run_id, attempt.attempt, record["state"], untold)
+        record = record_of(project, attempt.run_id) or {}
+        if record.get("state") in STATUS and not is_held(project, attempt.run_id):
+            services = ("mlflow", not record.get("recorded")), ("prefect", record.get("flow_run_id"))
+            untold = [service for service, lacks in services if lacks]
+            ledger.end(attempt.run_id, attempt.attempt, record["state"], untold)
 
 
 def tell_mlflow(project: Project, say: Say) -> None:
@@ -92,7 +98,9 @@ def tell_mlflow(project: Project, say: Say) -> None:
 
     ledger = Ledger(project)
     for attempt in (entry for entry in ledger.untold() if "mlflow" in entry.untold):
-        record = runfile.read(project.workspace(attempt.run_id)) or {}
+        record = record_of(project, attempt.run_id)
+        if record is None:
+            continue  # it tells of no end, and the others go on
         later = newest(project, attempt.run_id)
         try:
             if record.get("state") in STATUS and later and later.attempt == attempt.attempt:

@@ -49,6 +49,8 @@ def create(
     with runfile.claimed(project, run_id):
         if runfile.read(workspace):
             return workspace
+        if (workspace / "checkpoints").exists():
+            raise ValueError(f"{workspace} has checkpoints and no {runfile.NAME}: nothing is put in their place")
         shutil.rmtree(workspace, ignore_errors=True)
         params = change(load_params(project.root / "params.yaml"), changes)
         budget.check(project, params)

@@ -1,5 +1,6 @@
 """Dead runs are found and live ones left alone: by lock and process table here, by lasting silence elsewhere."""
 
+import json
 import os
 import subprocess
 import sys
@@ -133,6 +134,43 @@ def test_without_a_ledger_the_note_of_its_holder_tells_who_is_dead(
     assert (left.poll() is not None) == (expected == "crashed")
     left.kill()
     left.wait()
+
+
+ODD_NOTES = [
+    lambda note: "[" * 200_000,
+    lambda note: "5",
+    lambda note: json.dumps(note | {"attempt": "1"}),
+    lambda note: json.dumps(note | {"beat_at": None}),
+    lambda note: json.dumps(note | {"process": note["process"] | {"pid": "1"}}),
+    lambda note: json.dumps(note | {"process": note["process"] | {"started": 3}}),
+]
+
+
+@pytest.mark.parametrize("odd", ODD_NOTES, ids=["deep", "number", "attempt", "beat", "pid", "start"])
+def test_a_damaged_note_of_the_holder_counts_for_nothing(
+    project: Project, odd: Callable[[dict[str, Any]], str]
+) -> None:
+    record(project)
+    Ledger(project).begin(RUN, 1, dead())
+    holder.note(project, Attempt(run_id=RUN, attempt=1, process=Process.this(), stage=None, group=None, beat_at=1.0))
+    path = holder.place(project, RUN)
+    path.write_text(odd(json.loads(path.read_text())))
+    assert holder.noted(project, RUN) is None
+    assert reap(project, print) == [RUN]
+
+
+def test_a_damaged_record_keeps_mlflow_from_no_other_end(project: Project) -> None:
+    """The damaged run is the first that the ledger tells of."""
+    workspace = record(project)
+    later = project.runs / "20261130-120001-abcdef"
+    later.mkdir()
+    runfile.write(later, (runfile.read(workspace) or {}) | {"run_id": later.name})
+    for run_id in (RUN, later.name):
+        Ledger(project).begin(run_id, 1, dead())
+    reap(project, print)
+    (workspace / runfile.NAME).write_text("{")
+    tell_mlflow(project, print)
+    assert [attempt.run_id for attempt in Ledger(project).untold()] == [RUN]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return copy_project(tmp_path_factory.mktemp("workspace") / "project")
 
 
+def test_checkpoints_without_a_record_are_not_overwritten(project: Project, tmp_path: Path) -> None:
+    own = Project(root=project.root, state=tmp_path / "state")
+    kept = own.workspace(RUN) / "checkpoints" / "step-00000001"
+    kept.mkdir(parents=True)
+    with pytest.raises(ValueError, match=r"has checkpoints and no run\.json"):
+        workspace.create(own, RUN, {})
+    assert kept.is_dir()
+
+
 def test_a_workspace_holds_settings_source_and_data(project: Project) -> None:
     folder = workspace.create(project, RUN, {"train": {"seed": 11}})
     record = runfile.read(folder)
