@@ -4,7 +4,6 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from flows.ledger import Attempt
 from flows.process import Process
@@ -27,20 +26,12 @@ def noted(project: Project, run_id: str) -> Attempt | None:
     """What the holder noted last, also one that died; None where there is no note that can be read."""
     try:
         found = json.loads(place(project, run_id).read_text(encoding="utf-8"))
-        found["process"] = process_of(found["process"])
-        found["group"] = process_of(found["group"]) if found["group"] else None
+        found["process"] = Process.told(found["process"])
+        found["group"] = Process.told(found["group"]) if found["group"] else None
         made = Attempt(**found | {"untold": tuple(found["untold"])})
         return made if type(made.attempt) is int and type(made.beat_at) in (int, float) else None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-
-
-def process_of(told: dict[str, Any]) -> Process:
-    """Raises TypeError for what is no process."""
-    made = Process(**told)
-    if type(made.pid) is not int or not all(isinstance(text, str) for text in (made.started, made.host, made.boot_id)):
-        raise TypeError(f"{told} is no process")
-    return made
 
 
 def forget(project: Project, run_id: str) -> None:

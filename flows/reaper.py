@@ -5,18 +5,16 @@ A live run is never called dead: see `flows.life` for this machine and `flows.si
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from flows import runfile
-from flows.burial import bury
+from flows.burial import ASKED, bury
 from flows.errors import ServiceDownError
 from flows.ledger import Attempt, Ledger
-from flows.life import death, is_held, newest
+from flows.life import death, is_held, newest, unbegun
 from flows.project import Project
 from flows.silence import WINDOW_S, Silence
 
-UNBEGUN_S = 120.0  # a foreground run begins seconds after it was frozen
 STATUS = {"crashed": "FAILED", "failed": "FAILED", "cancelled": "KILLED", "done": "FINISHED"}
 Say = Callable[[str], None]
 
@@ -32,9 +30,9 @@ def reap(project: Project, say: Say, silence: Silence | None = None) -> list[str
         with runfile.claimed(project, run_id):
             if (runfile.read(project.workspace(run_id)) or {}) != record:
                 continue  # it has moved meanwhile
-            bury(project, run_id, reason)
+            state = bury(project, run_id, reason)["state"]
         buried.append(run_id)
-        say(f"run {run_id} crashed: {reason}")
+        say(f"run {run_id} {state}: {ASKED if state == 'cancelled' else reason}")
     return buried
 
 
@@ -61,8 +59,7 @@ def why(project: Project, record: dict[str, Any], silence: Silence | None) -> st
     """Why a run is dead; None when it is not, or when that cannot be told."""
     run_id = record["run_id"]
     if record["state"] == "queued":
-        lost = record.get("door") == "here" and age_s(record) > UNBEGUN_S and not is_held(project, run_id)
-        return "the process that asked for it ended before it began" if lost else None
+        return unbegun(project, record)
     attempt = newest(project, run_id)
     reason = death(project, run_id, attempt)
     return reason if reason or attempt is None or silence is None else silent(attempt, silence)
@@ -74,11 +71,6 @@ def silent(attempt: Attempt, silence: Silence) -> str | None:
         return None
     quiet = silence.lasts_s((attempt.run_id, attempt.attempt), attempt.beat_at) > WINDOW_S
     return f"no heartbeat from {attempt.process.host} for {WINDOW_S:.0f} s" if quiet else None
-
-
-def age_s(record: dict[str, Any]) -> float:
-    asked = datetime.fromisoformat(record.get("asked_at") or record["created_at"])
-    return (datetime.now(UTC) - asked).total_seconds()
 
 
 def close_ended(project: Project) -> None:

@@ -92,7 +92,7 @@ def collect(project: Project, ask: Asking, limit: int, only: str | None = None) 
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
     records = {path: record for path in found if (record := readable(path))}
     answer = ask([path.name for path, record in records.items() if record["state"] not in runfile.ENDED])
-    flow_runs = answer or {}
+    flow_runs = {path.name: entry for path, record in records.items() if (entry := told_of(record, answer or {}))}
     states = {path.name: state_of(project, record, flow_runs.get(path.name)) for path, record in records.items()}
     waiting = in_order((record for path, record in records.items() if states[path.name][0] == "queued"), due(flow_runs))
     running = [name for name, (state, _) in states.items() if state == "running"]
@@ -104,6 +104,14 @@ def collect(project: Project, ask: Asking, limit: int, only: str | None = None) 
         for path, record in records.items()
         if path.name in shown
     ]
+
+
+def told_of(record: dict[str, Any], flow_runs: Mapping[str, FlowRunLike]) -> FlowRunLike | None:
+    """What Prefect says of the run's newest attempt; its word on an earlier one counts no more."""
+    found = flow_runs.get(record["run_id"])
+    known = record.get("flow_run_id")
+    is_newest = found is not None and (str(found.id) == known if known else record.get("attempt", 1) == 1)
+    return found if is_newest else None
 
 
 def due(flow_runs: Mapping[str, FlowRunLike]) -> dict[str, datetime]:

@@ -12,6 +12,7 @@ from dataset.versions import tracked_version, version
 from flows import budget, cache_users, dvccache, runfile
 from flows.errors import ResourceError
 from flows.params import Params, as_dict, change, load_params, write_params
+from flows.process import Process
 from flows.project import Project
 from flows.stages import STAGES, environment
 
@@ -68,6 +69,7 @@ def first_record(run_id: str, params: Params, workspace: Path, door: str) -> dic
         "run_id": run_id,
         "state": "queued",
         "door": door,
+        "asker": Process.this().as_dict() if door == "here" else None,
         "attempt": 1,
         "created_at": runfile.now(),
         "dataset_version": tracked_version(workspace / "data.dvc"),

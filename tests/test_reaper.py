@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,34 @@ def test_without_a_ledger_the_note_of_its_holder_tells_who_is_dead(
     assert (left.poll() is not None) == (expected == "crashed")
     left.kill()
     left.wait()
+
+
+def test_a_run_that_is_ended_as_asked_is_not_said_to_have_crashed(project: Project) -> None:
+    """A status that comes between the kill of a cancel and its word."""
+    record(project, cancel_asked_at=runfile.now())
+    Ledger(project).begin(RUN, 1, dead())
+    said: list[str] = []
+    reap(project, said.append)
+    assert said == [f"run {RUN} cancelled: as it was asked for"]
+
+
+@pytest.mark.parametrize(
+    ("asker", "hours", "lost"),
+    [(dead, 0, True), (rebooted, 0, True), (Process.this, 9, False), (elsewhere, 0, False), (elsewhere, 9, True)],
+    ids=["dead", "rebooted", "alive, the clock went forward", "elsewhere", "elsewhere, long ago"],
+)
+def test_a_run_that_its_asker_never_began_is_lost_once_that_one_is_gone(
+    project: Project, asker: Callable[[], Process], hours: int, lost: bool
+) -> None:
+    asked = (datetime.now(UTC) - timedelta(hours=hours)).isoformat()
+    record(project, state="queued", door="here", asked_at=asked, asker=asker().as_dict())
+    if not lost:
+        with pytest.raises(ValueError, match="is queued"):
+            attempt.renew(project, RUN, resume=True, door="here")
+    else:
+        assert attempt.renew(project, RUN, resume=True, door="here")["attempt"] == 2
+        runfile.update(project.workspace(RUN), asker=asker().as_dict(), asked_at=asked)
+    assert reap(project, print) == ([RUN] if lost else [])
 
 
 ODD_NOTES = [
