@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from flows.addresses import mlflow_url
 from flows.project import Project
+from flows.relocation import relocate
 from flows.versionview import RUN_TAG
 
 EXPERIMENT = "pivotline"
@@ -59,7 +60,7 @@ def client(project: Project, uri: str = "") -> MlflowClient:
     project.make_state()
     # two first opens at once break the SQLite file for good; a server needs no lock, and a slow one must hold none
     with nullcontext() if uri.startswith("http") else FileLock(project.locks / "mlflow.lock"):
-        make_database(uri)
+        make_database(project, uri)
         use(uri)
         found = MlflowClient(tracking_uri=uri, registry_uri=uri)
         if found.get_experiment_by_name(EXPERIMENT) is None:
@@ -100,13 +101,17 @@ def create_experiment(tracking: MlflowClient, location: str | None) -> None:
             raise
 
 
-def make_database(uri: str) -> None:
-    """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good."""
+def make_database(project: Project, uri: str) -> None:
+    """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good.
+
+    One that is there has to be usable, and learns where the state folder is now.
+    """
     path = Path(uri.removeprefix("sqlite:///"))
     if not uri.startswith("sqlite:///"):
         return
     if path.exists():
-        return usable(path)
+        usable(path)
+        return relocate(path, EXPERIMENT, str(artifact_location(project, uri)))
     part = path.with_suffix(".part")
     part.unlink(missing_ok=True)
     made = SqlAlchemyStore(f"sqlite:///{part}", (path.parent / "mlartifacts").as_uri())

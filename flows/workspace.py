@@ -81,13 +81,20 @@ def first_record(run_id: str, params: Params, workspace: Path, door: str) -> dic
 def fill(project: Project, workspace: Path, params: Params, data: Path | None, dataset_version: str | None) -> None:
     cache_users.sign(project)
     (workspace / ".dvc").mkdir(parents=True)
-    (workspace / ".dvc" / "config").write_text(DVC_CONFIG.format(cache=project.cache), encoding="utf-8")
+    name_cache(project, workspace)
     for name in ("dvc.yaml", ".dvcignore"):
         shutil.copy2(project.root / name, workspace / name)
     for source in sources(project.root / "dvc.yaml"):
         copy_source(project.root / source, workspace / source)
     write_params(workspace / "params.yaml", params)
     freeze_data(project, workspace, data, dataset_version)
+
+
+def name_cache(project: Project, workspace: Path) -> None:
+    """Tells the workspace's DVC where the shared cache is, which moves with the checkout."""
+    path, wanted = workspace / ".dvc" / "config", DVC_CONFIG.format(cache=project.cache)
+    if not path.is_file() or path.read_text(encoding="utf-8") != wanted:
+        path.write_text(wanted, encoding="utf-8")
 
 
 def sources(pipeline: Path) -> list[str]:
@@ -127,12 +134,14 @@ def freeze_data(project: Project, workspace: Path, data: Path | None, dataset_ve
         raise ResourceError(f"{folder} could not be put into the dataset cache: {budget.room_for(project, folder)}")
 
 
-def ready(workspace: Path) -> None:
-    """Before an attempt: the data is what was frozen, and no lock of an earlier attempt's DVC is left.
+def ready(project: Project, workspace: Path) -> None:
+    """Before an attempt: the data is what was frozen, the cache is where it is now, and no lock of an earlier
+    attempt's DVC is left.
 
     Nobody but the process that runs the run works in its folder. Raises ValueError for data that has changed.
     """
     (workspace / ".dvc" / "tmp" / "rwlock").unlink(missing_ok=True)
+    name_cache(project, workspace)
     frozen = tracked_version(workspace / "data.dvc")
     if (now := version(workspace / "data")) != frozen:
         raise ValueError(

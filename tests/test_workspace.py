@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,15 @@ def test_checkpoints_without_a_record_are_not_overwritten(project: Project, tmp_
     with pytest.raises(ValueError, match=r"has checkpoints and no run\.json"):
         workspace.create(own, RUN, {})
     assert kept.is_dir()
+
+
+def test_an_attempt_uses_the_cache_where_it_is_now(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout that was renamed takes its cache with it."""
+    folder = workspace.create(project, "20261130-120029-abcdef", {})
+    cache = shutil.copytree(project.cache, project.root / "moved")
+    monkeypatch.setenv("PIVOTLINE_CACHE", str(cache))
+    workspace.ready(project, folder)
+    assert f"dir = {cache}\n" in (folder / ".dvc" / "config").read_text()
 
 
 def test_a_workspace_holds_settings_source_and_data(project: Project) -> None:
@@ -103,5 +113,5 @@ def test_a_dvc_that_works_in_the_checkout_holds_up_no_run(project: Project) -> N
         command = [sys.executable, "-m", "dvc", "status"]
         refused = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
         assert "Unable to acquire lock" in refused.stderr
-        made = workspace.create(project, "20261130-120009-abcdef", {})
+        made = workspace.create(project, "20261130-120019-abcdef", {})
     assert (made / "data" / "dataset.json").is_file()
