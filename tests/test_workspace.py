@@ -113,5 +113,5 @@ def test_a_dvc_that_works_in_the_checkout_holds_up_no_run(project: Project) -> N
         command = [sys.executable, "-m", "dvc", "status"]
         refused = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
         assert "Unable to acquire lock" in refused.stderr
-        made = workspace.create(project, "20261130-120019-abcdef", {})
+        made = workspace.create(project, "20261130-120009-abcdef", {})
     assert (made / "data" / "dataset.json").is_file()
