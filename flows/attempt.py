@@ -8,7 +8,8 @@ from filelock import Timeout
 
 from flows import runfile
 from flows.burial import bury
-from flows.life import cancel_lock, death, is_held, newest
+from flows.life import cancel_lock, death, is_held, newest, unbegun
+from flows.process import Process
 from flows.project import Project
 
 CANCEL_S = 20.0  # the longest that the end of a cancel is waited for
@@ -45,7 +46,8 @@ def cancelled(project: Project, run_id: str, wish: str) -> Iterator[None]:
 def settled(project: Project, record: dict[str, Any]) -> dict[str, Any]:
     """The record as it is once a death that nobody has noticed is written down."""
     run_id = record["run_id"]
-    reason = death(project, run_id, newest(project, run_id)) if record["state"] == "running" else None
+    reason = unbegun(project, record) if record["state"] == "queued" else None
+    reason = death(project, run_id, newest(project, run_id)) if record["state"] == "running" else reason
     return bury(project, run_id, reason) if reason else record
 
 
@@ -72,6 +74,7 @@ def next_attempt(record: dict[str, Any], resume: bool, door: str) -> dict[str, A
         "attempt": record.get("attempt", 1) + 1,
         "resume": resume,
         "door": door,
+        "asker": Process.this().as_dict() if door == "here" else None,
         "asked_at": runfile.now(),
         "started_at": None,
         "ended_at": None,

@@ -63,9 +63,10 @@ def attempted(look: Callable[[], Iterator[Finding]]) -> list[Finding]:
 
 
 def of_record(project: Project) -> list[Finding]:
-    """What MLflow has; nothing when it does not answer, which is said with the services."""
+    """What MLflow has; a server that does not answer is said with the services, any other refusal here."""
     try:
         with asked(project) as tracking:
-            return [*record.versions(project, tracking), *record.points(project, tracking)]
-    except ServiceDownError:
-        return []
+            looks = (record.versions, record.points, record.lost)
+            return [finding for look in looks for finding in look(project, tracking)]
+    except ServiceDownError as error:
+        return list(machine.record_refused(project, str(error)))

@@ -15,10 +15,10 @@ def runs(limit: int = 50) -> list[RunView]:
 def run(run_id: str) -> RunView:
     """One run. Raises ValueError when it is not known."""
     runfile.check_run_id(run_id)
-    for view in runs(limit=1000):
-        if view.run_id == run_id:
-            return view
-    raise ValueError(f"run {run_id}: not known here")
+    found = runview.collect(find_project(), queue.flow_runs, 1, only=run_id)
+    if not found:
+        raise ValueError(f"run {run_id}: not known here")
+    return found[0]
 
 
 def log_tail(run_id: str, lines: int = 40) -> list[str]:

@@ -26,10 +26,11 @@ def noted(project: Project, run_id: str) -> Attempt | None:
     """What the holder noted last, also one that died; None where there is no note that can be read."""
     try:
         found = json.loads(place(project, run_id).read_text(encoding="utf-8"))
-        found["process"] = Process(**found["process"])
-        found["group"] = Process(**found["group"]) if found["group"] else None
-        return Attempt(**found | {"untold": tuple(found["untold"])})
-    except (OSError, ValueError, TypeError, KeyError):
+        found["process"] = Process.told(found["process"])
+        found["group"] = Process.told(found["group"]) if found["group"] else None
+        made = Attempt(**found | {"untold": tuple(found["untold"])})
+        return made if type(made.attempt) is int and type(made.beat_at) in (int, float) else None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 

@@ -68,7 +68,7 @@ def holder(project: Project, subject: str) -> str:
 def leases(project: Project) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Those in force; the files of others are cleared away."""
     for path in (project.locks / "leases").glob("*.json"):
-        with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
+        with suppress(FileNotFoundError, IsADirectoryError, ValueError, TypeError, KeyError, RecursionError):
             lease = json.loads(path.read_text(encoding="utf-8"))
             if in_force(lease):
                 yield path, lease

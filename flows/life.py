@@ -2,15 +2,18 @@
 
 import socket
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from flows import holder
 from flows.ledger import Attempt, Ledger, LedgerError
-from flows.process import boot_id
+from flows.process import Process, boot_id
 from flows.project import Project
 
+UNBEGUN, UNBEGUN_S = "the process that asked for it ended before it began", 120.0  # seconds after it was frozen
 GONE = "its process ended without a word"
 
 
@@ -59,6 +62,21 @@ def death(project: Project, run_id: str, attempt: Attempt | None) -> str | None:
             None if owner.is_here() and owner.lives() else f"process {owner.pid} ended without a word{where(attempt)}"
         )
     return "the machine was started anew while it ran" if owner.host == socket.gethostname() else None
+
+
+def unbegun(project: Project, record: dict[str, Any]) -> str | None:
+    """Why a run that waits for the process that asked for it will never begin; None where it may, or is the queue's.
+
+    Of an asking process elsewhere, or of an older version, only the time is known.
+    """
+    if record.get("door") != "here" or is_held(project, record["run_id"]):
+        return None
+    with suppress(TypeError):
+        asker = Process.told(record.get("asker"))
+        if asker.is_here():
+            return None if asker.lives() else UNBEGUN
+    asked = datetime.fromisoformat(record.get("asked_at") or record["created_at"])
+    return UNBEGUN if (datetime.now(UTC) - asked).total_seconds() > UNBEGUN_S else None
 
 
 def where(attempt: Attempt) -> str:

@@ -100,4 +100,15 @@ def asked(project: Project) -> Iterator["MlflowClient"]:
     try:
         yield tracking.client(project)
     except tracking.OUTAGE as error:
-        raise ServiceDownError(f"MLflow did not do it ({tracking.first_line(error)}); {REMEDY}") from error
+        reason = tracking.first_line(error)
+        raise ServiceDownError(f"MLflow did not do it ({reason}); {remedy(project, reason)}") from error
+
+
+def remedy(project: Project, reason: str) -> str:
+    """What helps against a refusal of MLflow's: a server is started, a damaged file is put back."""
+    from flows.tracking import DAMAGED
+
+    if reason == DAMAGED:
+        place = project.state / "mlflow.db"
+        return f"put {place} back from a backup, or move it away: `pivotline sync --again` records all runs anew"
+    return REMEDY if "not answer" in reason else "`pivotline doctor` tells what is not whole"

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from flows import cancellation, runfile
+from flows import cancellation
 from flows.errors import ServiceDownError
 from flows.ledger import Ledger, LedgerError
 from flows.process import Process
 from flows.project import Project
-from flows.reaper import close_ended, reap, tell_mlflow
+from flows.reaper import close_ended, reap, record_of, tell_mlflow
 from flows.reconciliation import reconcile
 from flows.retries import retry_crashed
 from flows.silence import Silence
@@ -56,7 +56,7 @@ class Patrol:
     def cancels(self) -> None:
         """Carries out what was asked of runs of this machine, unless the asking process does."""
         for attempt in self.ledger.running():
-            record = runfile.read(self.project.workspace(attempt.run_id)) or {}
+            record = record_of(self.project, attempt.run_id) or {}
             if attempt.process.is_here() and record.get("state") == "running" and record.get("cancel_asked_at"):
                 threading.Thread(target=cancellation.carry_out, args=(self.project, attempt.run_id)).start()
 

@@ -35,6 +35,14 @@ class Process:
         assert found is not None
         return found
 
+    @classmethod
+    def told(cls, values: Any) -> Self:
+        """A process as `as_dict` wrote it down. Raises TypeError for what is none."""
+        made = cls(**values)
+        if type(made.pid) is not int or not all(isinstance(t, str) for t in (made.started, made.host, made.boot_id)):
+            raise TypeError(f"{values} is no process")
+        return made
+
     def is_here(self) -> bool:
         """Whether the process table that we see can tell of it: a container has its own, by whatever name it goes."""
         return self.host == socket.gethostname() and self.started.partition("@")[2] in ("", table())

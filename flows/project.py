@@ -65,4 +65,11 @@ def find_project(start: Path | None = None) -> Project:
 
 
 def state_folder(root: Path) -> Path:
-    return Path(os.environ.get("PIVOTLINE_STATE") or root / "state").resolve()
+    """Raises ValueError for a name that the addresses of databases cannot hold: they would lie somewhere else."""
+    folder = Path(os.environ.get("PIVOTLINE_STATE") or root / "state").resolve()
+    if wrong := [sign for sign in str(folder) if sign in "?%" or not sign.isprintable()]:
+        remedy = "set PIVOTLINE_STATE to a folder without it"
+        raise ValueError(
+            f"state folder {folder}: no database can be addressed there, its name has {wrong[0]!r}; {remedy}"
+        )
+    return folder

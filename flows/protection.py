@@ -66,6 +66,11 @@ def in_use(project: Project, run_id: str, finishing: str | None = None) -> str:
     return "the run is running" if run_id != finishing and (alive or is_held(project, run_id)) else ""
 
 
+def has_trained(workspace: Path) -> bool:
+    """Whether a folder without a record was a run once: one that was never made whole has no checkpoints."""
+    return (workspace / "checkpoints").exists()
+
+
 def ended(project: Project, run_id: str, finishing: str | None) -> str:
     """How a run ended: done, or a word for one that can go on; empty without a record."""
     record = runfile.read(project.workspace(run_id))
@@ -81,6 +86,11 @@ def of_run(project: Project, run_id: str, policy: PruneConfig, finishing: str | 
         return
     used = in_use(project, run_id, finishing)
     state = "" if used else ended(project, run_id, finishing)
+    if not used and not state and has_trained(workspace):
+        yield verdict(
+            workspace, "unfinished workspace", False, "its record is gone, and its checkpoints are not", run_id
+        )
+        return
     if not used and not state:
         yield verdict(workspace, "unfinished workspace", True, "it was never made whole", run_id)
         return

@@ -1,5 +1,6 @@
 """Prefect as the queue: what waits and runs there, and how its states are set right."""
 
+import itertools
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -94,17 +95,25 @@ def flow_runs(run_ids: Collection[str]) -> dict[str, FlowRun] | None:
     if not run_ids:
         return {}
     wanted = FlowRunFilter(name=FlowRunFilterName(any_=list(run_ids)))
+    newest: dict[str, FlowRun] = {}
     try:
         with prefect(ASK_S) as client:
-            listed = client.read_flow_runs(
-                flow_run_filter=wanted, sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=LISTED
-            )
+            for entry in listed(client, wanted):
+                newest.setdefault(entry.name, entry)
     except ServiceDownError:
         return None
-    newest: dict[str, FlowRun] = {}
-    for entry in listed:
-        newest.setdefault(entry.name, entry)
     return newest
+
+
+def listed(client: SyncPrefectClient, wanted: FlowRunFilter) -> Iterator[FlowRun]:
+    """All flow runs that fit, those that start last first, page by page."""
+    for offset in itertools.count(0, LISTED):
+        page = client.read_flow_runs(
+            flow_run_filter=wanted, sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=LISTED, offset=offset
+        )
+        yield from page
+        if len(page) < LISTED:
+            return
 
 
 def unfinished() -> list[FlowRun]:
@@ -112,8 +121,7 @@ def unfinished() -> list[FlowRun]:
     waiting = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=UNFINISHED)))
     with prefect() as client:
         wanted = deployment(client)
-        listed = client.read_flow_runs(flow_run_filter=waiting, sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=LISTED)
-    return [entry for entry in listed if str(entry.deployment_id) == wanted]
+        return [entry for entry in listed(client, waiting) if str(entry.deployment_id) == wanted]
 
 
 def find(flow_run_id: str) -> FlowRun | None:

@@ -5,19 +5,16 @@ A live run is never called dead: see `flows.life` for this machine and `flows.si
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from flows import runfile
-from flows.burial import bury
+from flows.burial import ASKED, bury
 from flows.errors import ServiceDownError
 from flows.ledger import Attempt, Ledger
-from flows.life import death, is_held, newest
+from flows.life import death, is_held, newest, unbegun
 from flows.project import Project
 from flows.silence import WINDOW_S, Silence
 
-NEWEST = 200  # runs that are looked at
-UNBEGUN_S = 120.0  # a foreground run begins seconds after it was frozen
 STATUS = {"crashed": "FAILED", "failed": "FAILED", "cancelled": "KILLED", "done": "FINISHED"}
 Say = Callable[[str], None]
 
@@ -33,28 +30,36 @@ def reap(project: Project, say: Say, silence: Silence | None = None) -> list[str
         with runfile.claimed(project, run_id):
             if (runfile.read(project.workspace(run_id)) or {}) != record:
                 continue  # it has moved meanwhile
-            bury(project, run_id, reason)
+            state = bury(project, run_id, reason)["state"]
         buried.append(run_id)
-        say(f"run {run_id} crashed: {reason}")
+        say(f"run {run_id} {state}: {ASKED if state == 'cancelled' else reason}")
     return buried
 
 
 def records(project: Project, states: Collection[str] = ("queued", "running")) -> Iterator[dict[str, Any]]:
-    """The records of the newest runs in these states; a damaged one is passed over."""
+    """The records of all runs in these states, for the one that runs is the oldest of a queue; damaged ones are passed
+    over.
+    """
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
-    for workspace in found[:NEWEST]:
+    for workspace in found:
         with suppress(ValueError):
             record = runfile.read(workspace)
             if record and record["state"] in states:
                 yield record
 
 
+def record_of(project: Project, run_id: str) -> dict[str, Any] | None:
+    """The record of a run that something else names, empty where there is none; None for one that is damaged."""
+    with suppress(ValueError):
+        return runfile.read(project.workspace(run_id)) or {}
+    return None
+
+
 def why(project: Project, record: dict[str, Any], silence: Silence | None) -> str | None:
     """Why a run is dead; None when it is not, or when that cannot be told."""
     run_id = record["run_id"]
     if record["state"] == "queued":
-        lost = record.get("door") == "here" and age_s(record) > UNBEGUN_S and not is_held(project, run_id)
-        return "the process that asked for it ended before it began" if lost else None
+        return unbegun(project, record)
     attempt = newest(project, run_id)
     reason = death(project, run_id, attempt)
     return reason if reason or attempt is None or silence is None else silent(attempt, silence)
@@ -68,21 +73,15 @@ def silent(attempt: Attempt, silence: Silence) -> str | None:
     return f"no heartbeat from {attempt.process.host} for {WINDOW_S:.0f} s" if quiet else None
 
 
-def age_s(record: dict[str, Any]) -> float:
-    asked = datetime.fromisoformat(record.get("asked_at") or record["created_at"])
-    return (datetime.now(UTC) - asked).total_seconds()
-
-
 def close_ended(project: Project) -> None:
     """Closes attempts that the ledger holds for open, though their runs have ended: it could not be written then."""
     ledger = Ledger(project)
     for attempt in ledger.running():
-        with suppress(ValueError):  # a damaged record, which tells of no end
-            record = runfile.read(project.workspace(attempt.run_id)) or {}
-            if record.get("state") in STATUS and not is_held(project, attempt.run_id):
-                services = ("mlflow", not record.get("recorded")), ("prefect", record.get("flow_run_id"))
-                untold = [service for service, lacks in services if lacks]
-                ledger.end(attempt.run_id, attempt.attempt, record["state"], untold)
+        record = record_of(project, attempt.run_id) or {}
+        if record.get("state") in STATUS and not is_held(project, attempt.run_id):
+            services = ("mlflow", not record.get("recorded")), ("prefect", record.get("flow_run_id"))
+            untold = [service for service, lacks in services if lacks]
+            ledger.end(attempt.run_id, attempt.attempt, record["state"], untold)
 
 
 def tell_mlflow(project: Project, say: Say) -> None:
@@ -91,7 +90,9 @@ def tell_mlflow(project: Project, say: Say) -> None:
 
     ledger = Ledger(project)
     for attempt in (entry for entry in ledger.untold() if "mlflow" in entry.untold):
-        record = runfile.read(project.workspace(attempt.run_id)) or {}
+        record = record_of(project, attempt.run_id)
+        if record is None:
+            continue  # it tells of no end, and the others go on
         later = newest(project, attempt.run_id)
         try:
             if record.get("state") in STATUS and later and later.attempt == attempt.attempt:

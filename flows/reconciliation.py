@@ -8,7 +8,7 @@ from flows.ledger import Attempt, Ledger
 from flows.life import is_held
 from flows.places import in_order
 from flows.project import Project
-from flows.reaper import records
+from flows.reaper import record_of, records
 from flows.runview import STATES
 from flows.silence import Silence
 
@@ -38,7 +38,9 @@ def settle(project: Project, attempt: Attempt, say: Say, silence: Silence) -> No
     A worker whose flow run was killed reports a crash, also of one that was cancelled, and of one that was done where
     Prefect did not take that.
     """
-    record = runfile.read(project.workspace(attempt.run_id)) or {}
+    record = record_of(project, attempt.run_id)
+    if record is None:
+        return None
     flow_run_id, state = record.get("flow_run_id"), str(record.get("state"))
     found = queue.find(flow_run_id) if flow_run_id and record.get("attempt", 1) == attempt.attempt else None
     if found is None or found.state is None or state not in queue.ENDS:
@@ -53,10 +55,10 @@ def settle(project: Project, attempt: Attempt, say: Say, silence: Silence) -> No
 
 def correct(project: Project, flow_run: Any, say: Say, silence: Silence) -> None:
     """Ends a flow run whose run has ended; frees one that was taken by a worker and never began."""
-    record = runfile.read(project.workspace(flow_run.name)) or {}
-    state, kind, flow_run_id = record.get("state"), flow_run.state.type.value, str(flow_run.id)
-    if is_held(project, flow_run.name):
+    record = record_of(project, flow_run.name)
+    if record is None or is_held(project, flow_run.name):
         return
+    state, kind, flow_run_id = record.get("state"), flow_run.state.type.value, str(flow_run.id)
     lasts_s = silence.lasts_s(flow_run_id, (state, kind, record.get("attempt")))
     other = record.get("flow_run_id") not in (None, flow_run_id)
     if (state in queue.ENDS or other) and lasts_s > CLOSING_S:

@@ -77,7 +77,7 @@ def steps(
         return tracked(workspace, step, name, body)
 
     cache_users.sign(project)  # a run that was asked for before there were notes
-    ready(workspace)
+    ready(project, workspace)
     for stage in STAGES:
         go(stage, partial(stage_outcome, project, workspace, record, keeper, stage))
     recorder.finish("FINISHED", summary.scores(workspace), summary.lineage(workspace))

@@ -3,6 +3,7 @@
 Which process runs it is not told here but in the ledger.
 """
 
+import errno
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from flows.recordshape import problem
 
 NAME = "run.json"
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
+OF_THE_FILE = (errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP)  # others may pass by themselves
 ENDED = ("done", "failed", "crashed", "cancelled")
 MOST_LETTERS = 60  # of a text that is no run id, where one says so
 
@@ -53,6 +55,10 @@ def read(workspace: Path) -> dict[str, Any] | None:
         return None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read as a run's record: {error}") from None
+    except OSError as error:
+        if error.errno not in OF_THE_FILE:
+            raise
+        raise ValueError(f"{path} cannot be read as a run's record: {error.strerror}") from None
     if wrong := problem(found):
         raise ValueError(f"{path} cannot be read as a run's record: {wrong}")
     return dict(found)

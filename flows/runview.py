@@ -83,23 +83,35 @@ class RunView:
         return f"{title(model['kind'], model['preset'])} on {self.dataset_version[:7]}"
 
 
-def collect(project: Project, ask: Asking, limit: int) -> list[RunView]:
-    """The newest `limit` runs, newest first, with their places in the queue.
+def collect(project: Project, ask: Asking, limit: int, only: str | None = None) -> list[RunView]:
+    """The newest `limit` runs and whatever runs now, newest first, with their places in the queue; or `only` one run.
 
-    Prefect is asked only of the runs that have not ended: the others say themselves what became of them.
+    Prefect is asked only of the runs that have not ended: the others say themselves what became of them. Those are all
+    looked at, however many were asked for since: a queue begins with its oldest.
     """
     found = sorted((path for path in project.runs.glob("*") if runfile.RUN_ID.fullmatch(path.name)), reverse=True)
-    records = [(path, record) for path in found[:limit] if (record := readable(path))]
-    answer = ask([path.name for path, record in records if record["state"] not in runfile.ENDED])
-    flow_runs = answer or {}
-    states = {path.name: state_of(project, record, flow_runs.get(path.name)) for path, record in records}
-    waiting = in_order((record for path, record in records if states[path.name][0] == "queued"), due(flow_runs))
+    records = {path: record for path in found if (record := readable(path))}
+    answer = ask([path.name for path, record in records.items() if record["state"] not in runfile.ENDED])
+    flow_runs = {path.name: entry for path, record in records.items() if (entry := told_of(record, answer or {}))}
+    states = {path.name: state_of(project, record, flow_runs.get(path.name)) for path, record in records.items()}
+    waiting = in_order((record for path, record in records.items() if states[path.name][0] == "queued"), due(flow_runs))
     running = [name for name, (state, _) in states.items() if state == "running"]
     queue = places(waiting, running, nobody_starts(project, answer is not None) if waiting else None)
+    newest = {path.name for path in list(records)[:limit]}
+    shown = {only} if only else {*newest, *running}
     return [
         view(path, record, *states[path.name], queue.get(path.name), flow_runs.get(path.name))
-        for path, record in records
+        for path, record in records.items()
+        if path.name in shown
     ]
+
+
+def told_of(record: dict[str, Any], flow_runs: Mapping[str, FlowRunLike]) -> FlowRunLike | None:
+    """What Prefect says of the run's newest attempt; its word on an earlier one counts no more."""
+    found = flow_runs.get(record["run_id"])
+    known = record.get("flow_run_id")
+    is_newest = found is not None and (str(found.id) == known if known else record.get("attempt", 1) == 1)
+    return found if is_newest else None
 
 
 def due(flow_runs: Mapping[str, FlowRunLike]) -> dict[str, datetime]:

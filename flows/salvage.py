@@ -25,13 +25,18 @@ def readable(workspace: Path) -> dict[str, Any] | None:
         now = (workspace / runfile.NAME).stat()
     except FileNotFoundError:
         return None
+    except OSError as error:  # a folder of another user's, a link to itself
+        return salvaged(workspace, f"{workspace / runfile.NAME} cannot be read as a run's record: {error.strerror}")
     return _readable(workspace, (now.st_ino, now.st_mtime_ns, now.st_size))
 
 
 @lru_cache(maxsize=KEPT)
 def _readable(workspace: Path, mark: object) -> dict[str, Any] | None:
     try:
-        return runfile.read(workspace)
+        found = runfile.read(workspace)
+        if found and not {"kind", "preset"} <= found["params"].get("model", {}).keys():
+            raise ValueError(f"{workspace / runfile.NAME} cannot be read as a run's record: no model in its params")
+        return found
     except ValueError as error:
         return salvaged(workspace, str(error))
 
@@ -39,9 +44,9 @@ def _readable(workspace: Path, mark: object) -> dict[str, Any] | None:
 def salvaged(workspace: Path, message: str) -> dict[str, Any]:
     params, dataset_version = as_dict(Params()), UNKNOWN
     params["model"]["preset"] = UNKNOWN
-    with suppress(ValueError):
+    with suppress(ValueError, OSError):
         params = as_dict(load_params(workspace / "params.yaml"))
-    with suppress(ValueError):
+    with suppress(ValueError, OSError):
         dataset_version = tracked_version(workspace / "data.dvc")
     asked = datetime.strptime(workspace.name[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
     return {

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import mlflow
 from filelock import FileLock
-from mlflow.entities import Run
+from mlflow.entities import Run, ViewType
 from mlflow.exceptions import MlflowException
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from flows.addresses import mlflow_url
 from flows.project import Project
+from flows.relocation import relocate
 from flows.versionview import RUN_TAG
 
 EXPERIMENT = "pivotline"
@@ -59,7 +60,7 @@ def client(project: Project, uri: str = "") -> MlflowClient:
     project.make_state()
     # two first opens at once break the SQLite file for good; a server needs no lock, and a slow one must hold none
     with nullcontext() if uri.startswith("http") else FileLock(project.locks / "mlflow.lock"):
-        make_database(uri)
+        make_database(project, uri)
         use(uri)
         found = MlflowClient(tracking_uri=uri, registry_uri=uri)
         if found.get_experiment_by_name(EXPERIMENT) is None:
@@ -100,16 +101,28 @@ def create_experiment(tracking: MlflowClient, location: str | None) -> None:
             raise
 
 
-def make_database(uri: str) -> None:
-    """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good."""
+def make_database(project: Project, uri: str) -> None:
+    """Makes a SQLite file whole or not at all: one whose making was killed half-way stays broken for good.
+
+    One that is there has to be usable, and learns where the state folder is now.
+    """
     path = Path(uri.removeprefix("sqlite:///"))
-    if not uri.startswith("sqlite:///") or path.exists():
+    if not uri.startswith("sqlite:///"):
         return
+    if path.exists():
+        usable(path)
+        return relocate(path, EXPERIMENT, str(artifact_location(project, uri)))
     part = path.with_suffix(".part")
     part.unlink(missing_ok=True)
     made = SqlAlchemyStore(f"sqlite:///{part}", (path.parent / "mlartifacts").as_uri())
     made.engine.dispose()
     part.replace(path)
+
+
+def usable(path: Path) -> None:
+    """Raises OSError for what is no file of ours; MLflow itself would try for minutes."""
+    if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+        raise OSError(f"{path} is no file that can be read and written")
 
 
 def artifact_location(project: Project, uri: str) -> str | None:
@@ -131,6 +144,23 @@ def find_run(tracking: MlflowClient, run_id: str) -> Run | None:
     return found[0] if found else None
 
 
+def known_runs(tracking: MlflowClient) -> set[str]:
+    """Our ids of all runs that MLflow has, those that were deleted in it too."""
+    found: set[str] = set()
+    token = None
+    while True:
+        page = tracking.search_runs([experiment_id(tracking)], run_view_type=ViewType.ALL, page_token=token)
+        found |= {run.data.tags.get(RUN_TAG, "") for run in page}
+        token = page.token
+        if not token:
+            return found
+
+
+def is_of_one_run(error: Exception) -> bool:
+    """Whether MLflow refuses what one run says, and would take another's."""
+    return isinstance(error, MlflowException) and error.error_code == "INVALID_PARAMETER_VALUE"
+
+
 def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
     """Ends the record of a run whose process could not do it itself; False when there is none.
 
@@ -145,6 +175,7 @@ def close_run(project: Project, run_id: str, status: str, reason: str) -> bool:
     return True
 
 
+DAMAGED = "its database is damaged"
 # What MLflow's own error says, and what that means; the first that fits.
 MEANINGS = (
     ("max retries exceeded", "it does not answer"),
@@ -152,8 +183,8 @@ MEANINGS = (
     ("timed out", "it does not answer"),
     ("database or disk is full", "its disk is full"),
     ("database is locked", "its database is locked by another process"),
-    ("disk image is malformed", "its database is damaged"),
-    ("file is not a database", "its database is damaged"),
+    ("disk image is malformed", DAMAGED),
+    ("file is not a database", DAMAGED),
 )
 
 

@@ -12,6 +12,7 @@ from dataset.versions import tracked_version, version
 from flows import budget, cache_users, dvccache, runfile
 from flows.errors import ResourceError
 from flows.params import Params, as_dict, change, load_params, write_params
+from flows.process import Process
 from flows.project import Project
 from flows.stages import STAGES, environment
 
@@ -49,6 +50,8 @@ def create(
     with runfile.claimed(project, run_id):
         if runfile.read(workspace):
             return workspace
+        if (workspace / "checkpoints").exists():
+            raise ValueError(f"{workspace} has checkpoints and no {runfile.NAME}: nothing is put in their place")
         shutil.rmtree(workspace, ignore_errors=True)
         params = change(load_params(project.root / "params.yaml"), changes)
         budget.check(project, params)
@@ -66,6 +69,7 @@ def first_record(run_id: str, params: Params, workspace: Path, door: str) -> dic
         "run_id": run_id,
         "state": "queued",
         "door": door,
+        "asker": Process.this().as_dict() if door == "here" else None,
         "attempt": 1,
         "created_at": runfile.now(),
         "dataset_version": tracked_version(workspace / "data.dvc"),
@@ -77,13 +81,20 @@ def first_record(run_id: str, params: Params, workspace: Path, door: str) -> dic
 def fill(project: Project, workspace: Path, params: Params, data: Path | None, dataset_version: str | None) -> None:
     cache_users.sign(project)
     (workspace / ".dvc").mkdir(parents=True)
-    (workspace / ".dvc" / "config").write_text(DVC_CONFIG.format(cache=project.cache), encoding="utf-8")
+    name_cache(project, workspace)
     for name in ("dvc.yaml", ".dvcignore"):
         shutil.copy2(project.root / name, workspace / name)
     for source in sources(project.root / "dvc.yaml"):
         copy_source(project.root / source, workspace / source)
     write_params(workspace / "params.yaml", params)
     freeze_data(project, workspace, data, dataset_version)
+
+
+def name_cache(project: Project, workspace: Path) -> None:
+    """Tells the workspace's DVC where the shared cache is, which moves with the checkout."""
+    path, wanted = workspace / ".dvc" / "config", DVC_CONFIG.format(cache=project.cache)
+    if not path.is_file() or path.read_text(encoding="utf-8") != wanted:
+        path.write_text(wanted, encoding="utf-8")
 
 
 def sources(pipeline: Path) -> list[str]:
@@ -123,12 +134,14 @@ def freeze_data(project: Project, workspace: Path, data: Path | None, dataset_ve
         raise ResourceError(f"{folder} could not be put into the dataset cache: {budget.room_for(project, folder)}")
 
 
-def ready(workspace: Path) -> None:
-    """Before an attempt: the data is what was frozen, and no lock of an earlier attempt's DVC is left.
+def ready(project: Project, workspace: Path) -> None:
+    """Before an attempt: the data is what was frozen, the cache is where it is now, and no lock of an earlier
+    attempt's DVC is left.
 
     Nobody but the process that runs the run works in its folder. Raises ValueError for data that has changed.
     """
     (workspace / ".dvc" / "tmp" / "rwlock").unlink(missing_ok=True)
+    name_cache(project, workspace)
     frozen = tracked_version(workspace / "data.dvc")
     if (now := version(workspace / "data")) != frozen:
         raise ValueError(

@@ -83,6 +83,14 @@ def import_words(project: Project, annotations: Path, target: Path) -> list[str]
     return words
 
 
+@pytest.mark.parametrize("name", ["a?b", "50%20", "a\nb"])
+def test_a_state_folder_whose_name_no_database_can_have_is_refused(project: Project, tmp_path: Path, name: str) -> None:
+    """The databases would lie beside it, under half its name."""
+    done = pivotline(project.root, "run", PIVOTLINE_STATE=str(tmp_path / name))
+    refused(done, 2, "no database can be addressed there", "PIVOTLINE_STATE")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("fault", ANNOTATION_FAULTS)
 def test_a_bad_annotation_file_is_refused_and_leaves_all_as_it_was(
     project: Project, tmp_path: Path, fault: str

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from record import give_record
+from record import give_record, template
 from trained import trained
 
 from flows import doctor, runfile, sync, tracking
@@ -100,6 +100,11 @@ def stale_import(project: Project) -> None:
     age(path)
 
 
+def folder_instead(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def dead_run(project: Project) -> None:
     trained(project, OTHER)
     Ledger(project).begin(OTHER, 1, replace(Process.this(), pid=2**22 - 1))
@@ -180,6 +185,22 @@ def test_what_may_be_in_the_making_is_not_called_stale(project: Project) -> None
     trained(project, OTHER)
     Ledger(project).begin(OTHER, 1, Process.this())
     assert broken(project) == []
+
+
+@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b"not a database" * 999), folder_instead])
+def test_a_record_that_cannot_be_read_is_no_promise_that_holds(
+    project: Project, tmp_path: Path, spoil: Callable[[Path], Any]
+) -> None:
+    """MLflow keeps its connection to the file, so a copy of the project is spoilt."""
+    copy = Project(root=project.root, state=shutil.copytree(project.state, tmp_path / "copy", symlinks=True))
+    spoil(copy.state / "mlflow.db")
+    assert any("versions and records are whole cannot be told" in text for text in broken(copy)), broken(copy)
+
+
+def test_runs_that_mlflow_lost_are_told(project: Project, tmp_path: Path) -> None:
+    copy = Project(root=project.root, state=shutil.copytree(project.state, tmp_path / "copy", symlinks=True))
+    shutil.copyfile(template(), copy.state / "mlflow.db")
+    assert any("not in MLflow any more" in entry.text for entry in doctor.examine(copy).findings)
 
 
 def test_a_lock_that_dvc_left_is_told(project: Project) -> None:

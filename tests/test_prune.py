@@ -137,6 +137,24 @@ def test_a_lease_taken_after_the_plan_is_respected(project: Project) -> None:
     assert steps_left(root) == [1, 3]
 
 
+def test_checkpoints_stay_where_the_record_of_their_run_is_gone(project: Project) -> None:
+    root = checkpoints(project, RUN, (1, 2, 3), best=1)
+    (project.workspace(RUN) / runfile.NAME).unlink()
+    apply(project)
+    assert steps_left(root) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "5", '{"until": "x"}'])
+def test_a_damaged_lease_holds_nothing_and_stops_nobody(project: Project, text: str) -> None:
+    root = checkpoints(project, RUN, (1, 2, 3), best=1)
+    path = leases.take(project, f"run:{OTHER}", "open")
+    path.with_name("damaged.json").write_text(text)
+    path.with_name("folder.json").mkdir()
+    assert leases.holder(project, f"run:{OTHER}") == "open"
+    apply(project)
+    assert steps_left(root) == [1, 3]
+
+
 def test_a_lease_ends_with_its_process_and_its_time(project: Project) -> None:
     path = leases.take(project, f"run:{RUN}", "gone")
     lease = json.loads(path.read_text())

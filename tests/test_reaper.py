@@ -1,10 +1,12 @@
 """Dead runs are found and live ones left alone: by lock and process table here, by lasting silence elsewhere."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,16 @@ OWNERS = [
 IDS = ["alive", "alive, of an older version", "dead", "rebooted", "elsewhere"]
 
 
+def test_a_dead_run_is_found_behind_any_number_of_runs_that_were_asked_for_later(project: Project) -> None:
+    workspace = record(project)
+    Ledger(project).begin(RUN, 1, dead())
+    for number in range(300):
+        later = project.runs / f"20261201-120000-{number:06x}"
+        later.mkdir()
+        runfile.write(later, (runfile.read(workspace) or {}) | {"run_id": later.name, "state": "queued"})
+    assert reap(project, print) == [RUN]
+
+
 @pytest.mark.parametrize(("owner", "expected", "words"), OWNERS, ids=IDS)
 def test_who_is_dead(project: Project, owner: Callable[[], Process], expected: str, words: str) -> None:
     workspace, said = record(project), []
@@ -123,6 +135,71 @@ def test_without_a_ledger_the_note_of_its_holder_tells_who_is_dead(
     assert (left.poll() is not None) == (expected == "crashed")
     left.kill()
     left.wait()
+
+
+def test_a_run_that_is_ended_as_asked_is_not_said_to_have_crashed(project: Project) -> None:
+    """A status that comes between the kill of a cancel and its word."""
+    record(project, cancel_asked_at=runfile.now())
+    Ledger(project).begin(RUN, 1, dead())
+    said: list[str] = []
+    reap(project, said.append)
+    assert said == [f"run {RUN} cancelled: as it was asked for"]
+
+
+@pytest.mark.parametrize(
+    ("asker", "hours", "lost"),
+    [(dead, 0, True), (rebooted, 0, True), (Process.this, 9, False), (elsewhere, 0, False), (elsewhere, 9, True)],
+    ids=["dead", "rebooted", "alive, the clock went forward", "elsewhere", "elsewhere, long ago"],
+)
+def test_a_run_that_its_asker_never_began_is_lost_once_that_one_is_gone(
+    project: Project, asker: Callable[[], Process], hours: int, lost: bool
+) -> None:
+    asked = (datetime.now(UTC) - timedelta(hours=hours)).isoformat()
+    record(project, state="queued", door="here", asked_at=asked, asker=asker().as_dict())
+    if not lost:
+        with pytest.raises(ValueError, match="is queued"):
+            attempt.renew(project, RUN, resume=True, door="here")
+    else:
+        assert attempt.renew(project, RUN, resume=True, door="here")["attempt"] == 2
+        runfile.update(project.workspace(RUN), asker=asker().as_dict(), asked_at=asked)
+    assert reap(project, print) == ([RUN] if lost else [])
+
+
+ODD_NOTES = [
+    lambda note: "[" * 200_000,
+    lambda note: "5",
+    lambda note: json.dumps(note | {"attempt": "1"}),
+    lambda note: json.dumps(note | {"beat_at": None}),
+    lambda note: json.dumps(note | {"process": note["process"] | {"pid": "1"}}),
+    lambda note: json.dumps(note | {"process": note["process"] | {"started": 3}}),
+]
+
+
+@pytest.mark.parametrize("odd", ODD_NOTES, ids=["deep", "number", "attempt", "beat", "pid", "start"])
+def test_a_damaged_note_of_the_holder_counts_for_nothing(
+    project: Project, odd: Callable[[dict[str, Any]], str]
+) -> None:
+    record(project)
+    Ledger(project).begin(RUN, 1, dead())
+    holder.note(project, Attempt(run_id=RUN, attempt=1, process=Process.this(), stage=None, group=None, beat_at=1.0))
+    path = holder.place(project, RUN)
+    path.write_text(odd(json.loads(path.read_text())))
+    assert holder.noted(project, RUN) is None
+    assert reap(project, print) == [RUN]
+
+
+def test_a_damaged_record_keeps_mlflow_from_no_other_end(project: Project) -> None:
+    """The damaged run is the first that the ledger tells of."""
+    workspace = record(project)
+    later = project.runs / "20261130-120001-abcdef"
+    later.mkdir()
+    runfile.write(later, (runfile.read(workspace) or {}) | {"run_id": later.name})
+    for run_id in (RUN, later.name):
+        Ledger(project).begin(run_id, 1, dead())
+    reap(project, print)
+    (workspace / runfile.NAME).write_text("{")
+    tell_mlflow(project, print)
+    assert [attempt.run_id for attempt in Ledger(project).untold()] == [RUN]
 
 
 @pytest.mark.parametrize(

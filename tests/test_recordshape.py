@@ -1,6 +1,7 @@
 """A run's record with a damaged value: refused where it is read, with its file, and shown as a failed run."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,38 @@ def test_a_damaged_value_is_named_and_hides_no_other_run(tmp_path: Path, name: s
 )
 def test_a_file_that_is_no_record_is_named(tmp_path: Path, text: str, words: str) -> None:
     damaged(tmp_path, text, words)
+
+
+def folder_there(path: Path) -> None:
+    path.mkdir()
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"), [(folder_there, "Is a directory"), (link_to_itself, "Too many levels of symbolic links")]
+)
+def test_what_is_no_file_is_named_and_hides_no_other_run(
+    tmp_path: Path, make: Callable[[Path], None], words: str
+) -> None:
+    damaged(tmp_path, "{}", "expected run_id")
+    path = tmp_path / "state" / "runs" / RUN / runfile.NAME
+    path.unlink()
+    make(path)
+    with pytest.raises(ValueError, match=f"cannot be read as a run's record: {words}"):
+        runfile.read(path.parent)
+    views = runview.collect(Project(root=tmp_path, state=tmp_path / "state"), lambda names: None, 9)
+    assert [(view.run_id, view.state) for view in views] == [(OTHER, "done"), (RUN, "failed")]
+
+
+def test_a_run_without_a_model_in_its_settings_is_shown_as_damaged(tmp_path: Path) -> None:
+    project = Project(root=tmp_path, state=tmp_path / "state")
+    project.workspace(RUN).mkdir(parents=True)
+    runfile.write(project.workspace(RUN), record(RUN) | {"params": {}})
+    (view,) = runview.collect(project, lambda names: None, 9)
+    assert (view.state, view.name) == ("failed", "unknown on unknown")
 
 
 def damaged(folder: Path, text: str, words: str) -> None:

@@ -65,6 +65,22 @@ def test_the_queue_has_places_in_order_of_asking(tmp_path: Path) -> None:
     assert [view.reason for view in found] == [f"waits for run {ids[1]}", f"waits for run {ids[0]}", None]
 
 
+def test_places_count_all_that_wait_and_what_runs_is_shown_however_many_came_later(tmp_path: Path) -> None:
+    first, *waiting = (record(tmp_path, second) for second in range(9))
+    with run_lock(project_at(tmp_path), first):
+        runfile.update(tmp_path / "runs" / first, state="running")
+        found = collect(project_at(tmp_path), lambda run_ids: None, 2)
+    assert [(view.run_id, view.place) for view in found] == [(waiting[7], 8), (waiting[6], 7), (first, None)]
+    assert [view.place for view in collect(project_at(tmp_path), lambda run_ids: None, 1, only=waiting[0])] == [1]
+
+
+def test_prefects_word_on_an_earlier_attempt_counts_no_more(tmp_path: Path) -> None:
+    again = record(tmp_path, 1, attempt=2, door="here", flow_run_id=None)
+    queued = record(tmp_path, 2, attempt=2, door="queue", flow_run_id="new")
+    found = views(tmp_path, {name: flow_run(name, "CANCELLED") for name in (again, queued)})
+    assert [view.state for view in found] == ["queued", "queued"]
+
+
 def test_the_places_are_those_of_prefect_which_may_have_got_two_orders_the_other_way_round(tmp_path: Path) -> None:
     first, second, third = (record(tmp_path, number) for number in (1, 2, 3))
     flow_runs = {first: flow_run(first, "SCHEDULED", 9), second: flow_run(second, "PENDING", 8)}

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from flows import catching_up, runfile, sync, tracking
 from flows.project import Project
 from flows.runrecord import RunRecord
 
-RUN = "20261130-120000-abcdef"
+RUN, LATER = "20261130-120000-abcdef", "20261130-120001-abcdef"
 
 
 @pytest.fixture
@@ -86,6 +87,51 @@ def test_updates_that_a_second_attempt_repeats_count_once(project: Project) -> N
     write_curves(project.workspace(RUN), 20, slower=1.5)  # went on from update 5: the times of 6 to 10 are others
     RunRecord(client, project.workspace(RUN), record).send_curves()
     assert points(client) == list(range(1, 21))
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[1]", '{"baselines": 5}'], ids=["nothing in it", "no object", "a value of another kind"]
+)
+def test_a_damaged_report_stops_no_other_run(project: Project, text: str) -> None:
+    """The damaged run is the older one, so it comes first."""
+    ended(project, steps=3)
+    (project.workspace(RUN) / "artifacts" / "evaluation.json").write_text(text)
+    trained(project, LATER, steps=3)
+    runfile.update(project.workspace(LATER), state="done", recorded=False)
+    done = sync.sync(project, print)
+    assert (done.runs, done.damaged) == ((LATER,), (RUN,))
+
+
+def test_a_run_that_mlflow_refuses_stops_no_other_run(project: Project) -> None:
+    ended(project, steps=3)
+    sync.sync(project, print)
+    params = (runfile.read(project.workspace(RUN)) or {})["params"]
+    runfile.update(project.workspace(RUN), recorded=False, params=params | {"train": {"epochs": 99}})
+    trained(project, LATER, steps=3)
+    runfile.update(project.workspace(LATER), state="done", recorded=False)
+    done = sync.sync(project, print)
+    assert (done.runs, done.damaged) == ((LATER,), (RUN,))
+
+
+def test_what_mlflow_lost_is_recorded_anew_once_and_only_when_asked_for(project: Project) -> None:
+    ended(project, steps=3)
+    sync.sync(project, print)
+    empty = give_record(Project(root=project.root, state=project.state.with_name("moved")))
+    shutil.copytree(project.runs, empty.runs)
+    assert sync.sync(empty, print).runs == ()
+    done = sync.sync(empty, print, again=True)
+    assert (done.runs, done.versions) == ((RUN,), (1,))
+    assert points(tracking.client(empty)) == [1, 2, 3]
+    assert sync.sync(empty, print, again=True).runs == ()
+
+
+def test_a_version_that_was_deleted_is_registered_anew_when_asked_for(project: Project) -> None:
+    ended(project, steps=3)
+    sync.sync(project, print)
+    client = tracking.client(project)
+    client.delete_model_version("pivotline", "1")
+    assert sync.sync(project, print, again=True).versions == (2,)
+    assert points(client) == [1, 2, 3]
 
 
 CALLS = {

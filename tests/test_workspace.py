@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,24 @@ RUN = "20261130-120000-abcdef"
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return copy_project(tmp_path_factory.mktemp("workspace") / "project")
+
+
+def test_checkpoints_without_a_record_are_not_overwritten(project: Project, tmp_path: Path) -> None:
+    own = Project(root=project.root, state=tmp_path / "state")
+    kept = own.workspace(RUN) / "checkpoints" / "step-00000001"
+    kept.mkdir(parents=True)
+    with pytest.raises(ValueError, match=r"has checkpoints and no run\.json"):
+        workspace.create(own, RUN, {})
+    assert kept.is_dir()
+
+
+def test_an_attempt_uses_the_cache_where_it_is_now(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout that was renamed takes its cache with it."""
+    folder = workspace.create(project, "20261130-120029-abcdef", {})
+    cache = shutil.copytree(project.cache, project.root / "moved")
+    monkeypatch.setenv("PIVOTLINE_CACHE", str(cache))
+    workspace.ready(project, folder)
+    assert f"dir = {cache}\n" in (folder / ".dvc" / "config").read_text()
 
 
 def test_a_workspace_holds_settings_source_and_data(project: Project) -> None:

@@ -69,7 +69,8 @@ def stale(project: Project) -> Iterator[Finding]:
         root = workspace / "checkpoints"
         found += [path for part in protection.PARTS for path in root.glob(f"{part}*")] if root.is_dir() else []
         found += [path for path in workspace.glob(".run.json.*") if path.suffix != ".lock"]
-        if record_of(project, run_id) is None and not (workspace / runfile.NAME).exists():
+        unmade = record_of(project, run_id) is None and not (workspace / runfile.NAME).exists()
+        if unmade and not protection.has_trained(workspace):
             found.append(workspace)
     old = [path for path in found if time.time() - path.lstat().st_mtime > STALE_S]
     for path in old:

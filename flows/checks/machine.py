@@ -38,6 +38,15 @@ def servers(project: Project) -> Iterator[Finding]:
         yield ok("services", "MLflow: a file of this project, no server named")
 
 
+def record_refused(project: Project, why: str) -> Iterator[Finding]:
+    """MLflow answers, and its record cannot be read all the same: its database is damaged, or locked."""
+    from flows.tracking import answers, tracking_uri
+
+    if answers(tracking_uri(project)):
+        remedy = "without its answer no promise about versions can be checked"
+        yield broken("services", f"whether versions and records are whole cannot be told: {why}", remedy)
+
+
 def room(project: Project) -> Iterator[Finding]:
     params = settings(project)
     found = disk.disk(project, params.prune.disk_budget_gb)

@@ -7,13 +7,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from flows import protection, runfile
-from flows.checks.finding import Finding, broken, ok
+from flows.checks.finding import Finding, broken, ok, warning
 from flows.curves import SPLITS, read_curves
 from flows.project import Project
 from flows.versionview import VersionView
 from model.content import sha256
 
-AGAIN = "register its run again: delete the version in MLflow, then `pivotline sync`"
+AGAIN = "register its run again: delete the version and its model in MLflow, then `pivotline sync --again`"
 
 
 def versions(project: Project, tracking: Any) -> Iterator[Finding]:
@@ -91,6 +91,15 @@ def points(project: Project, tracking: Any) -> Iterator[Finding]:
                 text = f"run {run_id}: its own {split} curve ends at update {last}, that in MLflow at {known}"
                 yield broken("record", text, "`pivotline sync` sends what MLflow lacks")
     yield ok("record", f"{compared} finished runs and MLflow have the same {len(SPLITS)} curves")
+
+
+def lost(project: Project, tracking: Any) -> Iterator[Finding]:
+    """Runs that MLflow took once and has no more; people delete them too, so it is a warning."""
+    from flows import sync
+
+    if gone := [record["run_id"] for record in sync.lost(project, tracking)]:
+        text = f"{len(gone)} recorded runs, or their versions, are not in MLflow any more, the oldest is {gone[0]}"
+        yield warning("record", text, "where they were not deleted on purpose, `pivotline sync --again` records them")
 
 
 def readable(project: Project, run_id: str) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from flows.project import Project
 from flows.reaper import why
 
 SILENT_S = 180.0
+LOST = f"put {runfile.NAME} back from a backup, or delete the run's folder when nothing in it is wanted"
 
 
 def runs(project: Project) -> Iterator[Finding]:
@@ -23,6 +24,8 @@ def runs(project: Project) -> Iterator[Finding]:
             yield broken("runs", str(error), f"delete {project.workspace(run_id)} when nothing in it is wanted")
             continue
         if record is None:
+            if protection.has_trained(project.workspace(run_id)):
+                yield broken("runs", f"run {run_id} has lost its {runfile.NAME}, not its checkpoints", LOST)
             continue  # being made, or told with what is left over
         states[record["state"]] = states.get(record["state"], 0) + 1
         yield from life(project, record)

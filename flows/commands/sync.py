@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 
 def sync(
+    again: Annotated[
+        bool, typer.Option("--again", help="Also record anew what MLflow has lost: with its database, or a version.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Bring MLflow level with the runs of this project: points, ends and versions that it did not take."""
     from flows import sync as syncing
 
     say = output.quiet if as_json else output.line
-    done = syncing.sync(find_project(), say)
+    done = syncing.sync(find_project(), say, again)
     output.show(asdict(done), as_json, lambda: [*done.notes, *ending(done)])
     if done.damaged:
         raise typer.Exit(BAD_INPUT)

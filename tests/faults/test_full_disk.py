@@ -196,11 +196,11 @@ def test_data_that_changed_under_a_run_is_refused_and_a_lock_of_the_dead_is_clea
     lock = folder / ".dvc" / "tmp" / "rwlock"
     lock.parent.mkdir(exist_ok=True)
     lock.write_text('{"x": {"write": {"pid": 1, "cmd": "dvc repro"}}}')
-    workspace.ready(folder)
+    workspace.ready(small, folder)
     assert not lock.exists()
     notes = folder / "data" / "annotations.csv"
     content = notes.read_bytes()
     notes.unlink()
     notes.write_bytes(content + b"\n")
     with pytest.raises(ValueError, match=r"expected .* as the run was asked for"):
-        workspace.ready(folder)
+        workspace.ready(small, folder)
