@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import pressed, registry_reader
+from app import pressed, registered, registry_reader
 from app.format import MISSING
 from app.registry_reader import Registry
 from flows import control
@@ -48,7 +48,7 @@ def promotion(chosen: VersionView, champion: VersionView | None) -> None:
 
 def promote(version: int, reason: str) -> None:
     pressed.carry_out(lambda: sentence(control.promote(version, reason)))
-    registry_reader.registry.clear()
+    forget()
 
 
 def way_back(found: Registry) -> None:
@@ -93,7 +93,13 @@ def confirm() -> None:
 
 def roll_back(reason: str) -> None:
     pressed.carry_out(lambda: sentence(control.roll_back(reason)))
+    forget()
+
+
+def forget() -> None:
+    """All views read the versions anew."""
     registry_reader.registry.clear()
+    registered.SHELF.forget()
 
 
 def sentence(said: str) -> str:

@@ -9,6 +9,7 @@ from flows.control import VersionView
 from flows.errors import ServiceDownError
 
 FRESH_S = 10.0  # after which they are read again; what was read before is shown meanwhile
+OLD_S = 60.0  # after which it is not shown any more: nobody has looked since, and the champion may be another
 Found = list[VersionView] | str  # or why they cannot be read
 
 
@@ -23,14 +24,20 @@ class Shelf:
         self.read_at = 0.0
 
     def look(self) -> Found | None:
-        """The versions, the reason why they cannot be read, or None before the first reading has ended."""
+        """The versions, the reason why they cannot be read, or None until a reading has ended."""
         with self.lock:
             if self.reading and self.reading.done():
                 self.last, self.reading = self.reading.result(), None
                 self.read_at = time.monotonic()
-            if self.reading is None and (self.last is None or time.monotonic() - self.read_at > FRESH_S):
+            age_s = time.monotonic() - self.read_at
+            if self.reading is None and (self.last is None or age_s > FRESH_S):
                 self.reading = self.worker.submit(read)
-            return self.last
+            return self.last if age_s <= OLD_S else None
+
+    def forget(self) -> None:
+        """What was read, or is being read, holds no more: a version has been promoted."""
+        with self.lock:
+            self.last = self.reading = None
 
 
 def read() -> Found:

@@ -31,7 +31,9 @@ def left(record: dict[str, Any]) -> int:
 
 
 def is_recent(record: dict[str, Any]) -> bool:
-    return datetime.now(UTC) - datetime.fromisoformat(record["ended_at"]) < LATEST
+    """Whether it crashed not long ago; a record that does not say when is left to people too."""
+    ended_at: str | None = record.get("ended_at")
+    return ended_at is not None and datetime.now(UTC) - datetime.fromisoformat(ended_at) < LATEST
 
 
 def again(project: Project, record: dict[str, Any], say: Say) -> None:

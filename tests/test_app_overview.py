@@ -1,6 +1,7 @@
 """The Overview: champion, runs, disk and services, each with what is missing said. The server is a stand-in."""
 
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -164,6 +165,39 @@ def test_a_registry_that_is_down_is_read_again_later(monkeypatch: pytest.MonkeyP
         shelf.reading.result(10)  # type: ignore[union-attr]
         found = shelf.look()
     assert found == [version(1)]
+
+
+def test_what_was_read_long_ago_or_before_a_promotion_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "versions", lambda: [version(1, "champion")])
+    shelf = read_once()
+    shelf.forget()
+    assert shelf.look() is None
+    shelf = read_once()
+    shelf.read_at -= registered.OLD_S
+    assert shelf.look() is None
+    shelf.reading.result(10)  # type: ignore[union-attr]
+    assert shelf.look() == [version(1, "champion")]
+
+
+def test_a_reading_that_began_before_a_promotion_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    promoted = threading.Event()
+    monkeypatch.setattr(backend, "versions", lambda: promoted.wait(10) and [version(1, "champion")])
+    shelf = registered.Shelf()
+    shelf.look()
+    before = shelf.reading
+    shelf.forget()
+    promoted.set()
+    before.result(10)  # type: ignore[union-attr]
+    assert shelf.look() is None
+
+
+def read_once() -> registered.Shelf:
+    """A shelf whose first reading has ended."""
+    shelf = registered.Shelf()
+    shelf.look()
+    shelf.reading.result(10)  # type: ignore[union-attr]
+    assert shelf.look() == [version(1, "champion")]
+    return shelf
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -45,6 +45,7 @@ def outcome(project: Project) -> tuple[str, int]:
         (9, {"state": "done"}, ("done", 1)),
         (9, {"door": "here"}, ("crashed", 1)),
         (9, {"ended_at": (datetime.now(UTC) - timedelta(days=2)).isoformat()}, ("crashed", 1)),
+        (9, {"ended_at": None}, ("crashed", 1)),
     ],
     ids=lambda value: "" if isinstance(value, int | tuple) else "-".join(value) or "crashed",
 )
