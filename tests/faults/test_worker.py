@@ -13,7 +13,7 @@ from scripted import Command, living, make, record, wait_for
 from serving import PrefectServer, serving, state, worker
 
 from flows import control, queue
-from flows.ledger import Ledger
+from flows.life import newest
 from flows.project import Project
 
 pytestmark = pytest.mark.slow
@@ -107,7 +107,7 @@ def test_a_crash_is_tried_again_as_often_as_allowed(project: Project, serves: Co
 
 
 def kill(project: Project, folder: Path, victim: str) -> None:
-    attempt = Ledger(project).newest(folder.name)
+    attempt = newest(project, folder.name)  # its note: the ledger learns of a stage a moment later
     assert attempt is not None
     assert attempt.group is not None
     os.kill(attempt.process.pid if victim == "its process" else attempt.group.pid, signal.SIGKILL)
