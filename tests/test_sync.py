@@ -242,3 +242,11 @@ def test_a_run_that_cannot_be_brought_level_is_named_once_and_tried_less_often(
     assert len([line for line in said if RUN in line and "cannot be brought level" in line]) == 1
     assert catching_up.pause_s(catching_up.NOTHING, first) == catching_up.EVERY_S
     assert catching_up.pause_s(first, second) == catching_up.RARELY_S
+
+
+def test_a_run_that_was_deleted_in_mlflow_is_not_recorded_anew(project: Project) -> None:
+    ended(project, steps=3)
+    sync.sync(project, print)
+    record = tracking.client(project)
+    record.delete_run(tracking.find_run(record, RUN).info.run_id)  # type: ignore[union-attr]
+    assert sync.sync(project, print, again=True).runs == ()
