@@ -10,6 +10,7 @@ from mlflow.tracking import MlflowClient
 
 from flows import history, runfile
 from flows.history import Change
+from flows.logged import lost
 from flows.project import Project
 from flows.versionview import SCORE, SIMULATED_TAG
 
@@ -46,7 +47,7 @@ def look(tracking: MlflowClient, name: str) -> tuple[Seen, RegisteredModel]:
 def promote(project: Project, tracking: MlflowClient, name: str, version: int, reason: str, seen: Seen) -> str:
     """Makes a version the champion, unless someone moved the alias since `seen`.
 
-    Raises ValueError for a version that is not there or not ready, for an empty reason, and to the loser of two.
+    Raises ValueError for a version that is that `unready` refuses, for an empty reason, and to the loser of two.
     """
     wanted = Change(
         number=0, version=version, before=None, kind=history.PROMOTED, reason=checked(reason), at=runfile.now()
@@ -68,7 +69,7 @@ def roll_back(project: Project, tracking: MlflowClient, name: str, reason: str, 
     with lock(project):
         now = unmoved(tracking, name, seen)
         past = history.earlier(history.changes(look(tracking, name)[1].tags, now.champion), now.champion)
-        version = next((entry for entry in past if ready(tracking, name, entry)), None)
+        version = next((entry for entry in past if not unready(tracking, name, entry)), None)
         if version is None:
             raise ValueError(f"model {name}: no earlier champion is left to go back to")
         move(tracking, name, replace(wanted, version=version, before=now.champion, number=now.number))
@@ -101,8 +102,8 @@ def contend(tracking: MlflowClient, name: str, version: int, tags: Mapping[str, 
 
 def move(tracking: MlflowClient, name: str, change: Change) -> None:
     """Writes the change down, then sets the alias; raises ValueError when the version cannot hold it."""
-    if not ready(tracking, name, change.version):
-        raise ValueError(f"version {change.version} of {name}: not there or not ready, the alias stays where it was")
+    if why := unready(tracking, name, change.version):
+        raise ValueError(f"version {change.version} of {name}: {why}; the alias stays where it was")
     tracking.set_registered_model_tag(name, *change.tag())
     tracking.set_registered_model_alias(name, CHAMPION, str(change.version))
 
@@ -119,13 +120,17 @@ def unmoved(tracking: MlflowClient, name: str, seen: Seen) -> Seen:
     return now
 
 
-def ready(tracking: MlflowClient, name: str, version: int) -> bool:
+def unready(tracking: MlflowClient, name: str, version: int) -> str:
+    """Why a version cannot be champion; empty where it can."""
     try:
-        return bool(tracking.get_model_version(name, str(version)).status == "READY")
+        entry = tracking.get_model_version(name, str(version))
     except MlflowException as error:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
-        return False
+        return "not there"
+    if entry.status != "READY":
+        return "not ready in MLflow"
+    return f"MLflow has lost its {', '.join(gone)}" if (gone := lost(tracking, entry)) else ""
 
 
 def checked(reason: str) -> str:

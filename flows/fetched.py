@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock
 from mlflow.tracking import MlflowClient
 
-from flows import leases, registry
+from flows import aliases, leases, registry
 from flows.logged import download
 from flows.project import Project
 from flows.versionview import FILES, VersionView
@@ -30,6 +30,8 @@ def folder(project: Project, tracking: MlflowClient, name: str, version: int) ->
 
 def fetch(project: Project, tracking: MlflowClient, view: VersionView, target: Path) -> Path:
     """Downloads under a hidden name, checks every file, then gives the folder its name."""
+    if why := aliases.unready(tracking, view.name, view.version):
+        raise ValueError(f"version {view.version} of {view.name}: {why}")
     part = target.with_name(f".fetching-{target.name}")
     for stale in (part, target):
         shutil.rmtree(stale, ignore_errors=True)

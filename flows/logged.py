@@ -1,5 +1,6 @@
 """The run's model as MLflow keeps it: weights, config, scaler and the code that reads them, in one logged model."""
 
+import json
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -9,6 +10,7 @@ import mlflow
 import numpy as np
 from mlflow.entities import LoggedModel
 from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.pyfunc import log_model
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
@@ -16,7 +18,7 @@ from mlflow.tracking import MlflowClient
 from mlflow.types import ColSpec, Schema, TensorSpec
 
 from flows.tracking import experiment_id
-from flows.versionview import RUN_TAG
+from flows.versionview import FILES_TAG, RUN_TAG
 
 REQUIREMENTS = ("torch", "safetensors", "numpy", "pandas", "mlflow")
 INSIDE = "artifacts/model"  # where MLflow puts the folder that `log_version` names "model"
@@ -60,6 +62,19 @@ def download(tracking: MlflowClient, name: str, version: int, target: Path) -> N
     with TemporaryDirectory(dir=target.parent) as folder:
         found = get_artifact_repository(source).download_artifacts(INSIDE, folder)
         Path(found).rename(target)
+
+
+def lost(tracking: MlflowClient, version: ModelVersion) -> list[str]:
+    """The files that a version was registered with and MLflow has no more; of one registered elsewhere, none."""
+    if not (files := json.loads(version.tags.get(FILES_TAG, "{}"))):
+        return []
+    try:
+        listed = get_artifact_repository(location(tracking, version)).list_artifacts(INSIDE)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            raise
+        listed = []  # its logged model was deleted
+    return sorted(set(files) - {Path(entry.path).name for entry in listed})
 
 
 def location(tracking: MlflowClient, version: ModelVersion) -> str:

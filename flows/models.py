@@ -64,7 +64,7 @@ def earlier_champion() -> int | None:
         except ValueError:
             return None
         past = history.earlier(history.changes(model.tags, seen.champion), seen.champion)
-        return next((version for version in past if aliases.ready(tracking, model.name, version)), None)
+        return next((version for version in past if not aliases.unready(tracking, model.name, version)), None)
 
 
 def model_folder(version: int) -> Path:

@@ -1,5 +1,6 @@
 """Who is champion, who was it before, and that two who ask at once are told apart."""
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -131,6 +132,27 @@ def test_promote_and_roll_back_keep_the_history(project: Project) -> None:
     assert [(entry.version, entry.kind) for entry in history.changes(model.tags, 1)] == [
         (1, history.PROMOTED), (3, history.PROMOTED), (1, history.BACK)
     ]  # fmt: skip
+
+
+def test_a_version_whose_files_are_gone_never_becomes_champion(project: Project) -> None:
+    for number, right in enumerate((5, 6, 7, 4)):
+        register(project, f"20261130-12000{number}-aaaaa{number}", right)
+    first, second, third, _ = sorted(models.versions(), key=lambda view: view.version)
+    assert [view.aliases for view in (first, second, third)] == [(), (), ("champion",)]
+    shutil.rmtree(project.state / "mlartifacts" / "models" / second.model_id)
+    with pytest.raises(
+        ValueError, match=r"version 2 .*lost its config\.json, scaler\.json, weights\.safetensors; the alias"
+    ):
+        models.promote(2, "it was good")
+    (weights,) = (project.state / "mlartifacts" / "models" / third.model_id).rglob("weights.safetensors")
+    weights.unlink()
+    assert models.earlier_champion() == 1
+    assert models.roll_back("the newer are lost") == "version 1 is the champion again; it was version 3"
+    tracking.client(project).delete_logged_model(third.model_id)
+    with pytest.raises(ValueError, match=r"version 3 .*lost its"):
+        models.promote(3, "once more")
+    with pytest.raises(ValueError, match=r"version 3 .*lost its"):
+        models.model_folder(3)
 
 
 def test_the_loser_of_two_promotions_at_once_is_told(project: Project) -> None:

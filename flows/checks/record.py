@@ -35,11 +35,11 @@ def versions(project: Project, tracking: Any) -> Iterator[Finding]:
 
 
 def aliases(tracking: Any, model: Any) -> Iterator[Finding]:
-    from flows.aliases import ready
+    from flows.aliases import unready
 
     for alias, version in model.aliases.items():
-        if not ready(tracking, model.name, int(version)):
-            text = f"alias {alias} of {model.name} points to version {version}, which is not ready or not there"
+        if why := unready(tracking, model.name, int(version)):
+            text = f"alias {alias} of {model.name} points to version {version}: {why}"
             yield broken("record", text, "`pivotline registry promote` another version")
 
 
