@@ -44,7 +44,7 @@ def tracked_version(pointer: Path) -> str:
     """
     if not pointer.is_file():
         raise ValueError(f"{pointer} is missing, expected the file that `dvc add` writes")
-    found = named_in(pointer.read_text("utf-8"))
+    found = named_in(pointer.read_text("utf-8", errors="replace"))
     if found is None:
         raise ValueError(f"{pointer}: md5 is missing, expected 32 hex digits and .dir of a tracked folder")
     return found

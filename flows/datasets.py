@@ -1,5 +1,7 @@
 """The dataset versions that a run can use: what `data/` holds now, and what earlier runs were trained on."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,13 +26,21 @@ def datasets(project: Project) -> list[DatasetView]:
     found: dict[str, DatasetView] = {}
     if now := current(project):
         found[now] = DatasetView(version=now, current=True)
-    for pointer in sorted(project.runs.glob("*/data.dvc"), reverse=True):
-        name = tracked_version(pointer)
-        record = readable(pointer.parent) or {}
+    for workspace, name in used(project):
+        record = readable(workspace) or {}
         facts = (record.get("result") or {}).get("samples") or {}
         if name not in found or (facts and not found[name].facts):
             found[name] = DatasetView(version=name, current=bool(name in found and found[name].current), facts=facts)
     return list(found.values())
+
+
+def used(project: Project) -> Iterator[tuple[Path, str]]:
+    """Each run's folder and its dataset version, newest first; a run that names none that can be read is passed over,
+    which the doctor says.
+    """
+    for pointer in sorted(project.runs.glob("*/data.dvc"), reverse=True):
+        with suppress(ValueError, OSError):
+            yield pointer.parent, tracked_version(pointer)
 
 
 def current(project: Project) -> str | None:

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import yaml
 
-from dataset.versions import tracked_version
-
 OBJECT = re.compile(r"[0-9a-f]{30}(\.dir)?")
 DIGEST = re.compile(r"\bmd5: ([0-9a-f]{32}(?:\.dir)?)\b")
 DATASET_FILE = "dataset.json"
@@ -83,13 +81,6 @@ def workspace_outputs(workspace: Path, going: Collection[object]) -> set[str]:
     except NO_LOCK:  # half a lock: whatever it names stays
         return found | set(DIGEST.findall(text(workspace / "dvc.lock")))
     return found | {digest for digest, path in outs if path.exists() and path not in going}
-
-
-def dataset_of(workspace: Path) -> str | None:
-    try:
-        return tracked_version(workspace / "data.dvc")
-    except ValueError:
-        return None
 
 
 def text(path: Path) -> str:

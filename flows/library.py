@@ -22,6 +22,7 @@ from dataset.importers.place import check_target, put_in_place
 from dataset.schema import annotation_path, read_info
 from dataset.versions import add, held, restore, tracked_version, version
 from flows import cache_users, leases
+from flows.datasets import used
 from flows.errors import ResourceError
 from flows.project import Project, find_project
 
@@ -82,8 +83,8 @@ def places(project: Project) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {name: [] for name in first}
     for entry in commits(project.root):
         found.setdefault(entry.version, []).append(f"commit {entry.commit} of {entry.at[:10]}")
-    for pointer in sorted(project.runs.glob("*/data.dvc"), reverse=True):
-        found.setdefault(tracked_version(pointer), []).append(f"run {pointer.parent.name}")
+    for workspace, name in used(project):
+        found.setdefault(name, []).append(f"run {workspace.name}")
     for name in sorted(remembered(project)):
         found.setdefault(name, [])
     return found

@@ -10,6 +10,7 @@ import yaml
 
 from dataset.versions import tracked_version, version
 from flows import budget, cache_users, dvccache, runfile
+from flows.datasets import used
 from flows.errors import ResourceError
 from flows.params import Params, as_dict, change, load_params, write_params
 from flows.process import Process
@@ -172,9 +173,12 @@ def current_pointer(project: Project, data: Path | None) -> Path | None:
 
 def pointer_of(project: Project, dataset_version: str) -> Path:
     """The `data.dvc` of a version: the project's, or one that an earlier run used."""
-    for pointer in (project.root / "data.dvc", *sorted(project.runs.glob("*/data.dvc"), reverse=True)):
-        if pointer.is_file() and tracked_version(pointer).startswith(dataset_version):
-            return pointer
+    own = project.root / "data.dvc"
+    if own.is_file() and tracked_version(own).startswith(dataset_version):
+        return own
+    for workspace, name in used(project):
+        if name.startswith(dataset_version):
+            return workspace / "data.dvc"
     raise ValueError(f"dataset version {dataset_version}: not known to data.dvc or any run here")
 
 

@@ -11,7 +11,8 @@ from checkout import ROOT
 from data_root import trade_on, write_root, write_trades
 
 from dataset.versions import add, version
-from flows import library
+from flows import datasets, library, workspace
+from flows.checks import cache
 from flows.errors import ResourceError
 from flows.library import LibraryEntry
 from flows.needs import needs
@@ -146,3 +147,21 @@ def test_files_of_another_version_are_a_checked_copy(project: Project) -> None:
     assert tree(copy) == before
     assert library.folder(old) == copy
     assert library.folder(version(project.root / "data")) == project.root / "data"
+
+
+@pytest.mark.parametrize("content", [b"", b"outs:\n- path: data\n", b"\xff\xfe\x00", None])
+def test_a_run_whose_pointer_is_damaged_hides_no_version(project: Project, content: bytes | None) -> None:
+    name = add(staged(project), project.cache)
+    for run_id in ("20261130-120000-aaaaaa", "20261130-120001-bbbbbb"):
+        project.workspace(run_id).mkdir(parents=True)
+    shutil.copy2(project.root / "staged short" / "data.dvc", project.workspace("20261130-120000-aaaaaa"))
+    damaged = project.workspace("20261130-120001-bbbbbb") / "data.dvc"
+    if content is None:
+        damaged.mkdir()
+    else:
+        damaged.write_bytes(content)
+    assert entry(name).seen == ("run 20261130-120000-aaaaaa",)
+    assert [view.version for view in datasets.datasets(project)] == [version(project.root / "data"), name]
+    assert workspace.pointer_of(project, name[:9]).parent.name == "20261130-120000-aaaaaa"
+    (finding,) = (found for found in cache.datasets(project) if found.level == "broken")
+    assert "run 20261130-120001-bbbbbb cannot go on" in finding.text

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows import dvccache, protection
+from dataset.versions import tracked_version
+from flows import dvccache
 from flows.checks.finding import Finding, broken, ok, warning
 from flows.process import start_of
 from flows.project import Project
 from model.content import object_in
 
+POINTER = "data.dvc"
 FETCH = "`dvc fetch` brings it back where a remote has it"
 
 
@@ -27,22 +29,22 @@ def objects(project: Project, deep: bool) -> Iterator[Finding]:
 
 
 def datasets(project: Project) -> Iterator[Finding]:
-    """Dataset versions of runs that cannot be restored any more."""
-    for version, run_ids in trained_on(project).items():
-        if trouble := dvccache.trouble(project.cache, version):
-            text = f"dataset version {version[:12]}, of run {run_ids[0]}: {trouble} in the cache"
+    """Dataset versions of runs that cannot be restored any more, and runs that do not say which is theirs."""
+    looked: set[str] = set()
+    for pointer in sorted(project.runs.glob(f"*/{POINTER}")):
+        try:
+            version = tracked_version(pointer)
+        except (ValueError, OSError) as error:
+            text = f"run {pointer.parent.name} cannot go on: {error}"
+            yield broken("cache", text, f"copy {POINTER} of another run on its dataset version there")
+            continue
+        if version not in looked and (trouble := dvccache.trouble(project.cache, version)):
+            text = f"dataset version {version[:12]}, of run {pointer.parent.name}: {trouble} in the cache"
             yield broken("cache", text, FETCH)
-    pointer = project.root / "data.dvc"
-    if pointer.is_file() and not (project.root / "data").is_dir():
+        looked.add(version)
+    own = project.root / POINTER
+    if own.is_file() and not (project.root / "data").is_dir():
         yield warning("cache", "data/ is not here, only its version in data.dvc", "`dvc pull data`")
-
-
-def trained_on(project: Project) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for run_id in protection.run_ids(project):
-        if version := dvccache.dataset_of(project.workspace(run_id)):
-            found.setdefault(version, []).append(run_id)
-    return found
 
 
 def locks(project: Project) -> Iterator[Finding]:
