@@ -5,10 +5,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from browser_stack import Stack, running
+from browser_stack import Stack, page_without, running
 from checkout import copy_project
 from playwright.sync_api import Browser, Page, expect
 from test_browser import browser, pytestmark
@@ -31,6 +32,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         command = [sys.executable, "-m", "flows.cli", "run", "--json", "--set", f"prune.keep_last={keep}"]
         subprocess.run(command, cwd=project.root, env=environment(project), check=True, capture_output=True)
     with running(project) as found:
+        yield found
+
+
+@pytest.fixture(scope="module", params=["", "prefect"], ids=["all up", "without Prefect"])
+def address(stack: Stack, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The page of the stack, or another on the same project that cannot reach a server."""
+    with page_without(stack, request.param) if request.param else nullcontext(stack.address) as found:
         yield found
 
 
@@ -67,10 +75,12 @@ def send(page: Page, name: str, content: bytes) -> None:
     page.locator("input[type=file]").first.set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
 
 
-def test_an_import_changes_data_only_after_a_question_and_can_be_taken_back(page: Page, stack: Stack) -> None:
+def test_an_import_changes_data_only_after_a_question_and_can_be_taken_back(
+    page: Page, stack: Stack, address: str
+) -> None:
     data = stack.project.root / "data"
     original, rows = version(data), (data / "annotations.csv").read_text().splitlines()
-    page.goto(f"{stack.address}data")
+    page.goto(f"{address}data")
     expect(page.get_by_text("51 trades, 25 long and 26 short")).to_be_visible()
     press(page, "Import files")
 
@@ -102,7 +112,7 @@ def test_an_import_changes_data_only_after_a_question_and_can_be_taken_back(page
     expect(page.get_by_text(HOSTILE)).to_be_visible()
     assert version(data) != original
 
-    page.goto(f"{stack.address}data?version={original[:7]}")
+    page.goto(f"{address}data?version={original[:7]}")
     press(page, "Use this version")
     answer(page, "Replace data/")
     expect(page.get_by_text("51 trades, 25 long and 26 short")).to_be_visible()
@@ -132,8 +142,8 @@ def test_a_trade_and_its_timeframe_are_in_the_address(page: Page, stack: Stack) 
     expect(page.get_by_role("radio", name="1h")).to_be_checked()
 
 
-def test_a_version_answers_where_it_is_asked(page: Page, stack: Stack) -> None:
-    page.goto(f"{stack.address}predict")
+def test_a_version_answers_where_it_is_asked(page: Page, stack: Stack, address: str) -> None:
+    page.goto(f"{address}predict")
     expect(page.get_by_text(re.compile(r"Version \d says: (buy|hold|sell)"))).to_be_visible()
     expect(page.get_by_text("Test split: ")).to_be_visible()
     before = page.get_by_role("textbox", name="Time, UTC").input_value()
@@ -144,7 +154,7 @@ def test_a_version_answers_where_it_is_asked(page: Page, stack: Stack) -> None:
     page.wait_for_url(re.compile("time="))
     expect(page.get_by_role("textbox", name="Time, UTC")).not_to_have_value(before)
     expect(page.get_by_text(re.compile(r"Version \d says"))).to_be_visible()
-    page.goto(f"{stack.address}predict?model=1&time=2025-01-20+10:00")
+    page.goto(f"{address}predict?model=1&time=2025-01-20+10:00")
     expect(page.get_by_text("Version 1 says")).to_be_visible()
     expect(page.get_by_text("20 Jan 2025, 10:00 UTC")).to_be_visible()
 
@@ -159,10 +169,10 @@ def champion(stack: Stack) -> int:
     return next(int(entry["version"]) for entry in versions if "champion" in entry["aliases"])
 
 
-def test_a_promotion_needs_a_reason_and_is_rolled_back_after_a_question(page: Page, stack: Stack) -> None:
+def test_a_promotion_needs_a_reason_and_is_rolled_back_after_a_question(page: Page, stack: Stack, address: str) -> None:
     held = champion(stack)
     other = 3 - held
-    page.goto(f"{stack.address}registry?version={other}")
+    page.goto(f"{address}registry?version={other}")
     expect(page.get_by_text(f"Version {held} serves, 2 registered")).to_be_visible()
     promote = page.get_by_role("button", name=f"Promote version {other}")
     expect(promote).to_be_disabled()
@@ -185,12 +195,18 @@ def test_a_promotion_needs_a_reason_and_is_rolled_back_after_a_question(page: Pa
     assert champion(stack) == held
 
 
-def test_what_may_go_goes_after_a_question_and_its_bytes_are_really_free(page: Page, stack: Stack) -> None:
+def test_what_may_go_goes_after_a_question_and_its_bytes_are_really_free(
+    page: Page, stack: Stack, address: str
+) -> None:
+    page_frees_a_checkpoint(page, stack, address)
+
+
+def page_frees_a_checkpoint(page: Page, stack: Stack, address: str) -> None:
     (run, *_) = sorted(stack.project.runs.iterdir())
     kept = next(path for path in (run / "checkpoints").iterdir() if path.name.startswith("step-"))
     weights, _, state = checkpoint.load(kept)
     older = checkpoint.save(kept.parent, 1, weights, None, state)
-    page.goto(f"{stack.address}registry")
+    page.goto(f"{address}registry")
     removal = re.compile(r"Remove \d+ items?")
     page.get_by_role("button", name=removal).last.click()
     expect(page.get_by_role("dialog").get_by_text(re.compile(r"\d+ items? of"))).to_be_visible()
@@ -199,3 +215,20 @@ def test_what_may_go_goes_after_a_question_and_its_bytes_are_really_free(page: P
     expect(page.get_by_text(re.compile(r"\d+ items? removed, \d+\.\d MiB freed"))).to_be_visible()
     assert not older.exists()
     assert kept.exists()
+
+
+def test_without_mlflow_what_it_knows_is_missing_and_the_rest_works(page: Page, stack: Stack) -> None:
+    with page_without(stack, "mlflow") as address:
+        page_frees_a_checkpoint(page, stack, address)
+        for view, sentence in (("registry", "Versions cannot be told now"), ("predict", "No version can be asked now")):
+            page.goto(f"{address}{view}")
+            expect(
+                page.get_by_text(re.compile(f"^{sentence}: MLflow does not answer at .*; start it with"))
+            ).to_be_visible()
+            expect(page.get_by_role("button", name=re.compile("Promote|Roll back"))).to_have_count(0)
+        page.goto(f"{address}data")
+        press(page, "Import files")
+        send(page, "mine.csv", (stack.project.root / "data" / "annotations.csv").read_bytes())
+        page.get_by_placeholder("Binance August 2024").fill("Mine")
+        press(page, "Check files")
+        expect(page.get_by_text("51 of 51 rows accepted")).to_be_visible()
