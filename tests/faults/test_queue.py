@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -142,6 +143,31 @@ def test_orders_that_prefect_does_not_have_are_queued_in_the_order_of_asking(pro
     assert taken == sorted(taken)
     for key in keys:
         control.cancel(key)
+
+
+def test_a_queue_longer_than_a_page_of_prefect_s_list_is_known_whole(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of its runs has a damaged record, which keeps nothing from the others."""
+    monkeypatch.setattr(queue, "LISTED", 2)
+    keys = [f"20261130-13000{number}-abcdef" for number in range(7)]
+    for seed, key in enumerate(keys, 100):
+        control.trigger({"train": {"seed": seed}}, key=key)
+    runs = [control.run(key) for key in keys]
+    assert {entry.name for entry in queue.unfinished()} >= set(keys)
+    assert [view.place for view in runs] == list(range(1, 8))
+    queue.set_state(runs[6].flow_run_id, Pending())
+    (project.workspace(keys[0]) / "run.json").write_text("{")
+    monkeypatch.setattr(reconciliation, "PENDING_S", 0.0)
+    said: list[str] = []
+    seen = Silence()
+    for _ in range(2):
+        reconciliation.reconcile(project, said.append, seen)
+    assert said == [f"run {keys[6]} is back in the queue: its worker ended before it began"]
+    assert {entry.name for entry in queue.unfinished()} >= set(keys)
+    for key in keys[1:]:
+        control.cancel(key)
+    shutil.rmtree(project.workspace(keys[0]))
 
 
 def test_a_done_run_that_prefect_takes_for_crashed_is_set_right(
