@@ -3,6 +3,8 @@
 import gzip
 import io
 import pickle
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from checkout import ROOT
 from data_root import write_root
+from scripted import wait_for
 
 from dataset.annotations import read_annotations
 from dataset.importers.content import MOST_UPLOAD_BYTES, check_content
@@ -159,6 +162,12 @@ def test_a_file_that_unpacks_to_too_much_ends_its_process_and_not_ours(
     with pytest.raises(ValueError, match=r"unpack to more than the 3\.0 GiB"):
         bring_in(Upload(label="t.csv", content=annotations(project)), [candles], wanted)
     assert nothing_left(project)
+
+
+def test_a_machine_without_memory_ends_an_import_before_the_page() -> None:
+    words = [sys.executable, "-m", "flows.intake"]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: Path(f"/proc/{process.pid}/oom_score_adj").read_text() == "1000\n")
 
 
 def test_annotations_of_too_many_rows_are_refused_unread(project: Path) -> None:
