@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from flows import cancellation
-from flows.errors import ServiceDownError
+from flows.errors import ResourceError, ServiceDownError
 from flows.ledger import Ledger, LedgerError
 from flows.process import Process
 from flows.project import Project
@@ -64,7 +64,7 @@ class Patrol:
         """Does some work; an outage is said once, and the next round tries again."""
         try:
             work()
-        except (OSError, ServiceDownError, ValueError) as error:
+        except (OSError, ResourceError, ServiceDownError, ValueError) as error:
             if str(error) != self.said:
                 self.said = str(error)
                 self.say(f"patrol: {error}")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import dvccache, protection
-from flows.checks.finding import Finding, broken, ok, warning
+from flows.checks.finding import Finding, broken, ok, unread, warning
 from flows.process import start_of
 from flows.project import Project
 from model.content import object_in
@@ -28,21 +28,19 @@ def objects(project: Project, deep: bool) -> Iterator[Finding]:
 
 def datasets(project: Project) -> Iterator[Finding]:
     """Dataset versions of runs that cannot be restored any more."""
-    for version, run_ids in trained_on(project).items():
-        if trouble := dvccache.trouble(project.cache, version):
-            text = f"dataset version {version[:12]}, of run {run_ids[0]}: {trouble} in the cache"
+    versions: dict[str | None, str] = {}
+    for run_id in protection.run_ids(project):
+        try:
+            versions.setdefault(dvccache.dataset_of(project.workspace(run_id)), run_id)
+        except PermissionError as error:
+            yield unread(run_id, error)
+    for version, run_id in versions.items():
+        if version and (trouble := dvccache.trouble(project.cache, version)):
+            text = f"dataset version {version[:12]}, of run {run_id}: {trouble} in the cache"
             yield broken("cache", text, FETCH)
     pointer = project.root / "data.dvc"
     if pointer.is_file() and not (project.root / "data").is_dir():
         yield warning("cache", "data/ is not here, only its version in data.dvc", "`dvc pull data`")
-
-
-def trained_on(project: Project) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for run_id in protection.run_ids(project):
-        if version := dvccache.dataset_of(project.workspace(run_id)):
-            found.setdefault(version, []).append(run_id)
-    return found
 
 
 def locks(project: Project) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Runs: each has ended, waits, or is run by a process that lives and says so."""
 
+import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from flows.checks.finding import Finding, broken, ok, warning
 from flows.ledger import Ledger, LedgerError
 from flows.life import newest
 from flows.project import Project
-from flows.reaper import why
+from flows.reaper import record_of, why
 
 SILENT_S = 180.0
 LOST = f"put {runfile.NAME} back from a backup, or delete the run's folder when nothing in it is wanted"
@@ -21,7 +22,9 @@ def runs(project: Project) -> Iterator[Finding]:
         try:
             record = runfile.read(project.workspace(run_id))
         except ValueError as error:
-            yield broken("runs", str(error), f"delete {project.workspace(run_id)} when nothing in it is wanted")
+            ours = os.access(project.workspace(run_id) / runfile.NAME, os.R_OK)
+            remedy = f"delete {project.workspace(run_id)} when nothing in it is wanted" if ours else "make it readable"
+            yield broken("runs", str(error), remedy)
             continue
         if record is None:
             if protection.has_trained(project.workspace(run_id)):
@@ -56,8 +59,7 @@ def ledger(project: Project) -> Iterator[Finding]:
         yield broken("runs", str(error), "nothing: the next run or worker makes a new one, and no run is lost")
         return
     for attempt in open_ones:
-        workspace = project.workspace(attempt.run_id)
-        state = (runfile.read(workspace) or {}).get("state") if workspace.is_dir() else None
+        state = (record_of(project, attempt.run_id) or {}).get("state")
         here = attempt.process.is_here()
         if state in runfile.ENDED and here and not attempt.process.lives():
             text = f"the ledger holds attempt {attempt.attempt} of run {attempt.run_id} for running: it is {state}"
