@@ -8,9 +8,10 @@ from typing import Any
 from flows import protection, runfile, sync
 from flows.checks.finding import Finding, broken, ok, warning
 from flows.ledger import Ledger, LedgerError
-from flows.life import newest
+from flows.life import is_being_cancelled, newest
 from flows.project import Project
 from flows.reaper import record_of, why
+from flows.witness import is_open
 
 SILENT_S = 180.0
 LOST = f"put {runfile.NAME} back from a backup, or delete the run's folder when nothing in it is wanted"
@@ -39,6 +40,9 @@ def runs(project: Project) -> Iterator[Finding]:
 def life(project: Project, record: dict[str, Any]) -> Iterator[Finding]:
     """What a run that has not ended says, against the processes and the ledger."""
     run_id = record["run_id"]
+    if is_open(record) and not is_being_cancelled(project, run_id):
+        text = f"run {run_id} was cancelled, and whoever was to prove that ended before the proof did"
+        yield warning("runs", text, f"`pivotline cancel {run_id}` brings it to its end, and so does a worker")
     if record["state"] not in ("queued", "running"):
         return
     if reason := why(project, record, None):
