@@ -27,7 +27,7 @@ from flows.life import cancel_lock, is_being_cancelled, is_held, newest
 from flows.process import Process, descendants, session
 from flows.project import Project, find_project
 from flows.stages import environment
-from flows.witness import is_wanted, witness, write_down
+from flows.witness import close, is_wanted, witness, write_down
 
 # For a stage to save, for the run to write down its end, for its process to leave, for the kernel to kill.
 SAVE_S, END_S, LEAVE_S, KILL_S = 6.0, 4.0, 8.0, 2.0
@@ -81,6 +81,8 @@ def carry_out(project: Project, run_id: str) -> None:
         if attempt is None or not attempt.process.is_here() or not is_wanted(project, run_id):
             return
         found = processes(attempt)
+        if not found and not is_held(project, run_id):
+            return close(project, attempt)
         used_bytes = sum(memory_bytes(process) for process in found)
         tell(attempt)
         end_stage(attempt, prove)

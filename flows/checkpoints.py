@@ -1,5 +1,6 @@
 """Which checkpoint an ended run can go on from, asked often and read seldom."""
 
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,16 @@ TRAINED = ("done", "cached")
 
 
 def resumable_step(workspace: Path, record: dict[str, Any]) -> int | None:
-    """The update of the newest complete checkpoint, where the run's training has not ended; None without one."""
+    """The update of the newest complete checkpoint, where the run's training has not ended; None without one.
+
+    None as well where another user keeps them to himself.
+    """
     if record.get("stages", {}).get("train", {}).get("state") in TRAINED:
         return None
-    known = [*(workspace / "checkpoints").glob(f"step-*/{MANIFEST}"), *(workspace / JOURNAL).glob(earlier.NAME)]
-    return _latest(workspace, tuple(sorted((path, path.stat().st_mtime_ns) for path in known)))
+    with suppress(PermissionError):
+        known = [*(workspace / "checkpoints").glob(f"step-*/{MANIFEST}"), *(workspace / JOURNAL).glob(earlier.NAME)]
+        return _latest(workspace, tuple(sorted((path, path.stat().st_mtime_ns) for path in known)))
+    return None
 
 
 @lru_cache(maxsize=256)

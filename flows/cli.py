@@ -181,16 +181,16 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.exit(code)
     except (KeyboardInterrupt, typer.Abort):
-        print(CANCELLED, file=sys.stderr)
+        output.quiet(CANCELLED)
         sys.exit(INTERRUPTED)
     except typer.TyperException as error:  # the words of the command line itself are off
-        print(f"error: {bounded(worded(error))}", file=sys.stderr)
+        output.quiet(f"error: {bounded(worded(error))}")
         sys.exit(BAD_INPUT)
     except Exception as error:  # every other error becomes a sentence here
         report = classify(error)
         if "--json" in sys.argv:
-            print(json.dumps({"error": report.message, "code": report.code}))
-        print(f"error: {report.message}", file=sys.stderr)
+            output.line(json.dumps({"error": report.message, "code": report.code}))
+        output.quiet(f"error: {report.message}")
         sys.exit(report.code)
     finally:
         gc.freeze()  # else the interpreter's end looks through all of torch and MLflow for rubbish, which takes 2 s

@@ -57,11 +57,14 @@ def kind(project: Project, path: Path) -> str:
 
 
 def entries(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every file and link below a folder, itself included when it is one; what vanishes meanwhile is left out."""
+    """Every file and link below a folder, itself included when it is one.
+
+    What vanishes meanwhile is left out, and so is what another user keeps to himself.
+    """
     try:
         info = root.lstat()
         inside = sorted(root.iterdir()) if stat.S_ISDIR(info.st_mode) else []
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return
     if not stat.S_ISDIR(info.st_mode):
         yield root, info

@@ -46,7 +46,7 @@ def examine(project: Project, deep: bool = False) -> Report:
 
 def looks(project: Project, deep: bool) -> list[Callable[[], Iterator[Finding]]]:
     plain = (
-        machine.servers, machine.room, machine.device, machine.installed,
+        machine.servers, machine.queue, machine.room, machine.device, machine.installed,
         checkpoints.checkpoints, checkpoints.stale,
         runs.runs, runs.ledger, runs.unsynced,
         cache.datasets, cache.locks,

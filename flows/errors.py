@@ -103,7 +103,7 @@ def classified(error: BaseException) -> Report:
     if isinstance(error, OSError) and error.errno in RESOURCE_ERRNOS:
         return Report(code=RESOURCES, message=refused(error))
     if isinstance(error, OSError):
-        return Report(code=RESOURCES, message=f"{error.filename or 'a file'}: {error.strerror or error}")
+        return Report(code=RESOURCES, message=f"{error.filename}: {error.strerror}" if error.filename else str(error))
     if isinstance(error, ValueError):
         return Report(code=BAD_INPUT, message=str(error))
     return Report(code=INTERNAL, message=f"internal error: {type(error).__name__}: {error}")

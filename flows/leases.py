@@ -6,6 +6,7 @@ machine, or after its time, so that a page that was closed without a word holds 
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,9 @@ from flows.project import Project
 
 LASTS_S = 600.0
 OPEN, USED = "an open page shows it", "it was used within ten minutes"
+UNREAD = (FileNotFoundError, IsADirectoryError, PermissionError, ValueError, TypeError, KeyError, RecursionError)
+ANY = "*"
+SECRET = {"subject": ANY, "why": "a lease of another user's, which cannot be read, may be on it"}
 RENEWED_S = 60.0  # a page that is drawn every second does not write every second
 
 
@@ -62,15 +66,21 @@ def held(project: Project, subject: str, why: str) -> Iterator[None]:
 
 def holder(project: Project, subject: str) -> str:
     """Why `subject` is held, empty when it is not."""
-    return next((str(lease["why"]) for _, lease in leases(project) if lease["subject"] == subject), "")
+    return next((str(lease["why"]) for _, lease in leases(project) if lease["subject"] in (subject, ANY)), "")
 
 
 def leases(project: Project) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Those in force; the files of others are cleared away."""
-    for path in (project.locks / "leases").glob("*.json"):
-        with suppress(FileNotFoundError, IsADirectoryError, ValueError, TypeError, KeyError, RecursionError):
-            lease = json.loads(path.read_text(encoding="utf-8"))
-            if in_force(lease):
+    """Those in force; the files of others are cleared away, as far as we may.
+
+    One that another user keeps to himself may be on anything for as long as a lease lasts. Raises OSError where they
+    cannot be listed.
+    """
+    folder = project.locks / "leases"
+    for path in (path for path in (folder.iterdir() if folder.is_dir() else ()) if path.suffix == ".json"):
+        with suppress(*UNREAD):
+            secret = not os.access(path, os.R_OK) and time.time() - path.stat().st_mtime < LASTS_S
+            lease = SECRET if secret else json.loads(path.read_text(encoding="utf-8"))
+            if secret or in_force(lease):
                 yield path, lease
             else:
                 path.unlink(missing_ok=True)

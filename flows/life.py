@@ -43,7 +43,7 @@ def is_taken(lock: FileLock) -> bool:
     try:
         with lock.acquire(timeout=0):
             return False
-    except Timeout:
+    except (Timeout, PermissionError):  # one of another user's that we may not open is taken to be held
         return True
 
 

@@ -10,6 +10,7 @@ from flows.errors import ServiceDownError
 from flows.following import run
 from flows.project import Project, find_project
 from flows.runview import RunView
+from flows.witness import is_open
 from flows.workspace import create
 
 
@@ -80,9 +81,13 @@ def accepted(project: Project, run_id: str) -> Accepted:
 def cancel(run_id: str) -> str:
     """Asks for the end of a run; returns what was asked of whom.
 
-    Raises ValueError when the run is not queued or running.
+    Of one that was cancelled, what is left of the proof is asked for. Raises ValueError when the run is not queued or
+    running.
     """
     project, view = find_project(), run(run_id)
+    if is_open(runfile.read(project.workspace(run_id)) or {}):
+        cancellation.start(project, run_id)
+        return "it has ended, and the proof of that is brought to its end"
     if view.state not in ("queued", "running"):
         raise ValueError(f"run {run_id} is {view.state}: there is nothing to cancel")
     if take_out(project, run_id):

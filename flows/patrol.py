@@ -6,14 +6,15 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from flows import cancellation
-from flows.errors import ServiceDownError
+from flows.errors import ResourceError, ServiceDownError
 from flows.ledger import Ledger, LedgerError
 from flows.process import Process
 from flows.project import Project
-from flows.reaper import close_ended, reap, record_of, tell_mlflow
+from flows.reaper import close_ended, reap, record_of, records, tell_mlflow
 from flows.reconciliation import reconcile
 from flows.retries import retry_crashed
 from flows.silence import Silence
+from flows.witness import is_open
 
 TICK_S, BEAT_S, ROUND_S = 2.0, 10.0, 30.0
 Say = Callable[[str], None]
@@ -42,6 +43,7 @@ class Patrol:
         reap(self.project, self.say, self.silence)
         self.without_fail(lambda: close_ended(self.project))
         self.without_fail(lambda: retry_crashed(self.project, self.say))
+        self.without_fail(self.proofs)
         self.without_fail(lambda: reconcile(self.project, self.say, self.silence))
         self.without_fail(self.tell_mlflow)
 
@@ -60,11 +62,17 @@ class Patrol:
             if attempt.process.is_here() and record.get("state") == "running" and record.get("cancel_asked_at"):
                 threading.Thread(target=cancellation.carry_out, args=(self.project, attempt.run_id)).start()
 
+    def proofs(self) -> None:
+        """Brings the proofs to their end that a process which was ended itself has left open."""
+        for record in records(self.project, ("cancelled",)):
+            if is_open(record):
+                cancellation.carry_out(self.project, record["run_id"])
+
     def without_fail(self, work: Callable[[], None]) -> bool:
         """Does some work; an outage is said once, and the next round tries again."""
         try:
             work()
-        except (OSError, ServiceDownError, ValueError) as error:
+        except (OSError, ResourceError, ServiceDownError, ValueError) as error:
             if str(error) != self.said:
                 self.said = str(error)
                 self.say(f"patrol: {error}")

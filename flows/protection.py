@@ -5,6 +5,7 @@ on, every registered version and its run, every dataset version that anything na
 hour, since it may still be in the making. Links are never followed.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +19,7 @@ from flows.verdict import Verdict, recent, verdict, young
 from flows.versionview import RUN_TAG
 
 RESUMABLE = ("failed", "crashed", "cancelled")
+UNREAD = "folder that cannot be read"
 PARTS = (".saving-", disk.REMOVING)  # beside checkpoints
 REMADE = ("artifacts/samples.npz", "artifacts/episodes.npz")  # what preprocess makes again
 
@@ -79,8 +81,20 @@ def ended(project: Project, run_id: str, finishing: str | None) -> str:
     return "" if record is None else "resumable"
 
 
-def of_run(project: Project, run_id: str, policy: PruneConfig, finishing: str | None = None) -> Iterator[Verdict]:
-    """Verdicts on the checkpoints of a run, and on all of a workspace that never got a record."""
+def of_run(project: Project, run_id: str, policy: PruneConfig, finishing: str | None = None) -> list[Verdict]:
+    """Verdicts on the checkpoints of a run, and on all of a workspace that never got a record.
+
+    Where something of it cannot be read, another user's, nothing of it goes.
+    """
+    try:
+        return list(judged(project, run_id, policy, finishing))
+    except OSError as error:
+        why = f"{error.filename} cannot be read ({error.strerror})"
+        return [verdict(project.workspace(run_id), UNREAD, False, why, run_id)]
+
+
+def judged(project: Project, run_id: str, policy: PruneConfig, finishing: str | None) -> Iterator[Verdict]:
+    """The verdicts on what can be read. Raises OSError for the first thing that cannot."""
     workspace = project.workspace(run_id)
     if not disk.real_folder(project.state, workspace):
         return
@@ -115,7 +129,8 @@ def of_remade(project: Project, policy: PruneConfig) -> Iterator[Verdict]:
         why = why or ("" if ended(project, run_id, None) == "done" else "the run can go on")
         for name in REMADE:
             path = project.workspace(run_id) / name
-            if path.is_file() and not path.is_symlink() and disk.inside(project.state, path):
+            real = os.access(path, os.R_OK) and path.is_file() and not path.is_symlink()
+            if real and disk.inside(project.state, path):
                 yield verdict(path, path.name, not why, why or "preprocess makes it again", run_id)
 
 

@@ -60,7 +60,8 @@ def plan(project: Project, policy: PruneConfig, tracking: "MlflowClient | None")
     judged: list[tuple[str, Verdict]] = []
     for run_id in protection.run_ids(project):
         judged += [("run", entry) for entry in protection.of_run(project, run_id, policy)]
-    judged += [("run", entry) for entry in protection.of_remade(project, policy)]
+    unread = {entry.run_id: entry.why for _, entry in judged if entry.name == protection.UNREAD}
+    judged += [("run", entry) for entry in protection.of_remade(project, policy) if entry.run_id not in unread]
     if tracking is not None:
         from flows import remains
 
@@ -77,6 +78,7 @@ def plan(project: Project, policy: PruneConfig, tracking: "MlflowClient | None")
     notes = () if tracking is not None else ("MLflow does not answer: its files and the datasets it may name stay",)
     linked = [path for name in ("runs", "models", "datasets") if (path := project.state / name).is_symlink()]
     links = [f"{path} is a link: nothing in it goes" for path in linked]
+    links += [f"nothing of run {run_id} goes: {why}" for run_id, why in unread.items()]
     return weighed(judged, int(policy.disk_budget_gb * disk.GB), (*notes, *links, *needed.notes))
 
 
@@ -190,7 +192,7 @@ def as_verdict(item: PruneItem) -> Verdict:
 
 def prune_run(project: Project, run_id: str, policy: PruneConfig) -> Pruned:
     """A run's own last step: its checkpoints beyond the best and the last go."""
-    found = list(protection.of_run(project, run_id, policy, finishing=run_id))
+    found = protection.of_run(project, run_id, policy, finishing=run_id)
     planned = weighed([("run", entry) for entry in found], 0, ())
     freed = [take(project, item.path, found) or 0 for item in planned.items if item.goes]
     return Pruned(removed=len(freed), kept=len(found) - len(freed), freed_bytes=sum(freed))

@@ -9,7 +9,7 @@ from typing import Any
 
 from flows import runfile
 from flows.burial import ASKED, bury
-from flows.errors import ServiceDownError
+from flows.errors import ResourceError, ServiceDownError
 from flows.ledger import Attempt, Ledger
 from flows.life import death, is_held, newest, unbegun
 from flows.project import Project
@@ -20,20 +20,33 @@ Say = Callable[[str], None]
 
 
 def reap(project: Project, say: Say, silence: Silence | None = None) -> list[str]:
-    """Writes down every death that can be told, on another machine with `silence` alone; the runs that died."""
+    """Writes down every death that can be told, on another machine with `silence` alone; the runs that died.
+
+    A death that we may not write down, of another user's run, is only said.
+    """
     buried = []
     for record in records(project):
         run_id = record["run_id"]
         reason = why(project, record, silence)
         if reason is None:
             continue
-        with runfile.claimed(project, run_id):
-            if (runfile.read(project.workspace(run_id)) or {}) != record:
-                continue  # it has moved meanwhile
-            state = bury(project, run_id, reason)["state"]
-        buried.append(run_id)
-        say(f"run {run_id} {state}: {ASKED if state == 'cancelled' else reason}")
+        try:
+            state = write_down(project, record, reason)
+        except (PermissionError, ResourceError) as error:
+            say(f"run {run_id} died: {reason}; that cannot be written down ({error})")
+            continue
+        if state:
+            buried.append(run_id)
+            say(f"run {run_id} {state}: {ASKED if state == 'cancelled' else reason}")
     return buried
+
+
+def write_down(project: Project, record: dict[str, Any], reason: str) -> str | None:
+    """The state in which a dead run is left; None where it has moved meanwhile."""
+    run_id = record["run_id"]
+    with runfile.claimed(project, run_id):
+        moved = (runfile.read(project.workspace(run_id)) or {}) != record
+        return None if moved else str(bury(project, run_id, reason)["state"])
 
 
 def records(project: Project, states: Collection[str] = ("queued", "running")) -> Iterator[dict[str, Any]]:

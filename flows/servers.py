@@ -9,7 +9,7 @@ from flows.project import Project
 from flows.stages import environment
 
 HOST = "127.0.0.1"
-WORKER = "worker"
+PREFECT, WORKER = "prefect", "worker"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
             port=ports.mlflow,
         ),
         Server(
-            name="prefect",
+            name=PREFECT,
             command=module(f"prefect server start --host {HOST} --port {ports.prefect}"),
             health=f"{prefect}/api/health",
             port=ports.prefect,

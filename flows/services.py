@@ -15,12 +15,12 @@ from urllib.request import urlopen
 
 import psutil
 
-from flows import tracking
+from flows import database, tracking
 from flows.addresses import alone
 from flows.errors import ServiceDownError
 from flows.project import Project
 from flows.revival import Revival
-from flows.servers import HOST, WORKER, Ports, Server, servers, stack, variables
+from flows.servers import HOST, PREFECT, WORKER, Ports, Server, servers, stack, variables
 
 START_S = 90.0  # the longest a server may take to answer
 GRACE_S = 10.0
@@ -112,8 +112,15 @@ def wait_healthy(project: Project, server: Server, process: subprocess.Popen[byt
     deadline = time.monotonic() + START_S
     while not answers(server.health):
         if process.poll() is not None or time.monotonic() > deadline:
-            raise ServiceDownError(f"{server.name} did not come up; its output is in {log_of(project, server)}")
+            raise ServiceDownError(f"{server.name} did not come up; {remedy(project, server)}")
         time.sleep(0.2)
+
+
+def remedy(project: Project, server: Server) -> str:
+    """What is known of why a server ended, or where that is said."""
+    place = f"its output is in {log_of(project, server)}"
+    told = database.damage(project) if server.name == PREFECT else ""
+    return f"{told}; {place}" if told else place
 
 
 def answers(url: str) -> bool:
@@ -146,7 +153,7 @@ def revived(
 
     What a dead worker left behind ends by itself, and writes down why (flows.owner).
     """
-    said = f"{server.name} ended with status {process.returncode}; its output is in {log_of(project, server)}"
+    said = f"{server.name} ended with status {process.returncode}; {remedy(project, server)}"
     pause_s = ends.pause_s()
     if pause_s is None:
         raise ServiceDownError(said)

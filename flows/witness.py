@@ -6,6 +6,7 @@ A container ends with its first process, and so may whoever carries the cancel o
 import time
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from filelock import Timeout
 
@@ -27,6 +28,11 @@ def is_wanted(project: Project, run_id: str) -> bool:
     return bool(record.get("cancel_asked_at")) and not record.get("proved")
 
 
+def is_open(record: dict[str, Any]) -> bool:
+    """Whether the proof of a cancelled run has no end; versions before told nothing of that."""
+    return record.get("state") == "cancelled" and bool(record.get("cancel_asked_at")) and record.get("proved") is False
+
+
 def witness(project: Project, run_id: str) -> None:
     """Waits for the end and its proof, and closes the proof where nobody is left to do it.
 
@@ -41,9 +47,15 @@ def witness(project: Project, run_id: str) -> None:
     time.sleep(PROVE_S)
     with suppress(Timeout), cancel_lock(project, run_id).acquire(timeout=PROVE_S):
         if is_wanted(project, run_id) and not is_held(project, run_id):
-            write_down(project, attempt)
-            confirm_from_afar(project, attempt, partial(runfile.prove, project.workspace(run_id)))
-            runfile.update(project.workspace(run_id), proved=True)
+            close(project, attempt)
+
+
+def close(project: Project, attempt: Attempt) -> None:
+    """Brings the proof to its end of a run that has ended without whoever was to carry its end out."""
+    workspace = project.workspace(attempt.run_id)
+    write_down(project, attempt)
+    confirm_from_afar(project, attempt, partial(runfile.prove, workspace))
+    runfile.update(workspace, proved=True)
 
 
 def write_down(project: Project, attempt: Attempt) -> None:

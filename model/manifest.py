@@ -134,7 +134,6 @@ def _described(path: Path) -> Checkpoint:
 
 
 def _folders(root: Path) -> list[Path]:
-    """The folders that look like checkpoints; links are no checkpoints."""
-    if not root.is_dir():
-        return []
-    return [path for path in sorted(root.glob("step-*")) if path.is_dir() and not path.is_symlink()]
+    """The folders that look like checkpoints; links are no checkpoints. Raises OSError where they cannot be listed."""
+    found = sorted(root.iterdir()) if root.is_dir() else []
+    return [path for path in found if path.name.startswith("step-") and path.is_dir() and not path.is_symlink()]

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from flows.errors import ResourceError
 from flows.keeper import Keeper, holding
 from flows.ledger import Attempt
 from flows.life import cancel_lock
+from flows.patrol import Patrol
 from flows.process import Process
 from flows.project import Project
 
@@ -77,6 +79,19 @@ def test_a_second_cancel_starts_again_what_came_to_no_end(project: Project, star
     record = runfile.read(project.workspace(RUN)) or {}
     assert record["cancel_asked_at"] == asked
     assert [line.rpartition(" ")[0] for line in record["proof"]] == ["asked", "asked again"]
+
+
+@pytest.mark.parametrize(("proved", "lines"), [(False, 4), (True, 1), (None, 1)], ids=["open", "closed", "of before"])
+def test_a_worker_closes_the_proof_of_a_run_whose_canceller_was_killed(
+    project: Project, proved: bool | None, lines: int
+) -> None:
+    noted(project, replace(Process.this(), started="another"))
+    asked = {"cancel_asked_at": runfile.now(), "proof": ["asked 12:00:00"], "proved": proved}
+    runfile.update(project.workspace(RUN), state="cancelled", **asked)
+    patrol = Patrol(project, print)
+    patrol.proofs()
+    patrol.proofs()
+    assert len((runfile.read(project.workspace(RUN)) or {})["proof"]) == lines
 
 
 def test_a_run_that_is_ended_from_another_container_starts_its_canceller_until_it_lives(

@@ -15,6 +15,7 @@ from scripted import wait_for
 from test_cli import pivotline, refused
 
 from flows import addresses, services, tracking
+from flows.checks import machine
 from flows.errors import ServiceDownError
 from flows.process import start_of
 from flows.project import Project
@@ -163,3 +164,25 @@ def test_the_record_is_made_in_the_file_whatever_the_environment_names(
     with pytest.raises(ServiceDownError, match="mlflow did not come up"):
         services.stand(project, Ports(app=20811, mlflow=20812, prefect=20813), print)
     assert (project.state / "mlflow.db").exists()
+
+
+@pytest.mark.slow
+def test_a_damaged_database_of_prefect_is_named_with_its_remedy(project: Project, tmp_path: Path) -> None:
+    """By `up`, whose Prefect does not start with it, and by doctor."""
+    path = tmp_path / "state" / "prefect" / "prefect.db"
+    path.parent.mkdir(parents=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        ports = Ports(prefect=probe.getsockname()[1])
+    server = next(entry for entry in servers(project, ports)[0] if entry.name == "prefect")
+    path.write_bytes(b"no database" * 700)
+    process = services.start(project, ports, server)
+    with pytest.raises(ServiceDownError, match=r"prefect.db is damaged \(file is not a database\): move it away") as up:
+        services.wait_healthy(project, server, process)
+    services.end(process)
+    assert "prefect.log" in str(up.value)
+    (found,) = machine.queue(project)
+    assert found.text in str(up.value)
+    assert found.remedy in str(up.value)
+    path.unlink()
+    assert not list(machine.queue(project))

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from dataset.versions import tracked_version
-from flows import dvccache
-from flows.checks.finding import Finding, broken, ok, warning
+from flows import dvccache, protection
+from flows.checks.finding import Finding, broken, ok, unread, warning
 from flows.process import start_of
 from flows.project import Project
 from model.content import object_in
@@ -30,16 +30,20 @@ def objects(project: Project, deep: bool) -> Iterator[Finding]:
 
 def datasets(project: Project) -> Iterator[Finding]:
     """Dataset versions of runs that cannot be restored any more, and runs that do not say which is theirs."""
-    looked: set[str] = set()
-    for pointer in sorted(project.runs.glob(f"*/{POINTER}")):
+    looked = {""}
+    for run_id in protection.run_ids(project):
+        pointer = project.workspace(run_id) / POINTER
         try:
-            version = tracked_version(pointer)
+            version = tracked_version(pointer) if pointer.exists() else ""
+        except PermissionError as error:
+            yield unread(run_id, error)
+            continue
         except (ValueError, OSError) as error:
-            text = f"run {pointer.parent.name} cannot go on: {error}"
+            text = f"run {run_id} cannot go on: {error}"
             yield broken("cache", text, f"copy {POINTER} of another run on its dataset version there")
             continue
         if version not in looked and (trouble := dvccache.trouble(project.cache, version)):
-            text = f"dataset version {version[:12]}, of run {pointer.parent.name}: {trouble} in the cache"
+            text = f"dataset version {version[:12]}, of run {run_id}: {trouble} in the cache"
             yield broken("cache", text, FETCH)
         looked.add(version)
     own = project.root / POINTER

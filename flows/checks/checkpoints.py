@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from flows import leftovers, protection, runfile
-from flows.checks.finding import Finding, broken, ok
+from flows.checks.finding import Finding, broken, ok, unread
 from flows.project import Project
 from flows.reports import read_report
 from model.content import sha256
@@ -20,18 +21,25 @@ def checkpoints(project: Project) -> Iterator[Finding]:
     """Every folder that is listed as a checkpoint, hashed; in a run that lives, only whole ones count."""
     whole = 0
     for run_id in protection.run_ids(project):
-        root = project.workspace(run_id) / "checkpoints"
-        found = list_complete(root)
-        whole += len(found)
-        if protection.in_use(project, run_id):
-            continue
-        for fault in list_faults(root):
-            remedy = "resume uses the one before it; `pivotline prune` removes this one, or says why it stays"
-            yield broken("checkpoints", f"run {run_id}: {fault}", remedy)
-        record = record_of(project, run_id)
-        if record and record["state"] == "done":
-            yield from kept(project.workspace(run_id), record, {entry.step for entry in found})
+        try:
+            found = list_complete(project.workspace(run_id) / "checkpoints")
+            whole += len(found)
+            yield from of_run(project, run_id, {entry.step for entry in found})
+        except OSError as error:
+            yield unread(run_id, error)
     yield ok("checkpoints", f"{whole} whole, each byte hashed")
+
+
+def of_run(project: Project, run_id: str, steps: set[int]) -> Iterator[Finding]:
+    """What is wrong with the checkpoints of a run that does not live; `steps` are those of the whole ones."""
+    if protection.in_use(project, run_id):
+        return
+    for fault in list_faults(project.workspace(run_id) / "checkpoints"):
+        remedy = "resume uses the one before it; `pivotline prune` removes this one, or says why it stays"
+        yield broken("checkpoints", f"run {run_id}: {fault}", remedy)
+    record = record_of(project, run_id)
+    if record and record["state"] == "done":
+        yield from kept(project.workspace(run_id), record, steps)
 
 
 def record_of(project: Project, run_id: str) -> dict[str, Any] | None:
@@ -65,13 +73,8 @@ def stale(project: Project) -> Iterator[Finding]:
     found = [path for pattern in LEFTOVERS for path in project.root.glob(pattern)]
     found += [*project.root.glob(".dvc/cache/files/md5/*/.*"), *leftovers.found(project)]
     for run_id in protection.run_ids(project):
-        workspace = project.workspace(run_id)
-        root = workspace / "checkpoints"
-        found += [path for part in protection.PARTS for path in root.glob(f"{part}*")] if root.is_dir() else []
-        found += [path for path in workspace.glob(".run.json.*") if path.suffix != ".lock"]
-        unmade = record_of(project, run_id) is None and not (workspace / runfile.NAME).exists()
-        if unmade and not protection.has_trained(workspace):
-            found.append(workspace)
+        with suppress(PermissionError):  # said with its checkpoints
+            found += parts(project, run_id)
     old = [path for path in found if time.time() - path.lstat().st_mtime > STALE_S]
     for path in old:
         yield broken(
@@ -79,3 +82,13 @@ def stale(project: Project) -> Iterator[Finding]:
         )
     if not old:
         yield ok("checkpoints", "no temporary file is stale")
+
+
+def parts(project: Project, run_id: str) -> list[Path]:
+    """What work that was interrupted may have left of a run, or all of one that was never made whole."""
+    workspace = project.workspace(run_id)
+    root = workspace / "checkpoints"
+    found = [path for part in protection.PARTS for path in root.glob(f"{part}*")] if root.is_dir() else []
+    found += [path for path in workspace.glob(".run.json.*") if path.suffix != ".lock"]
+    unmade = record_of(project, run_id) is None and not (workspace / runfile.NAME).exists()
+    return [*found, workspace] if unmade and not protection.has_trained(workspace) else found

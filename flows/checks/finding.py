@@ -23,5 +23,11 @@ def warning(area: str, text: str, remedy: str) -> Finding:
     return Finding(level=WARNING, area=area, text=text, remedy=remedy)
 
 
+def unread(run_id: str, error: OSError) -> Finding:
+    """Something of a run may not be read, as it is another user's; the other runs are looked at all the same."""
+    text = f"run {run_id}: {error.filename} cannot be read ({error.strerror})"
+    return broken("disk", text, "make it readable")
+
+
 def broken(area: str, text: str, remedy: str) -> Finding:
     return Finding(level=BROKEN, area=area, text=text, remedy=remedy)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from importlib import metadata
 
-from flows import disk
+from flows import database, disk
 from flows.checks.finding import Finding, broken, ok, warning
 from flows.health import REMEDY, ask, services
 from flows.params import Params, load_params
@@ -36,6 +36,13 @@ def servers(project: Project) -> Iterator[Finding]:
         yield ok("services", f"MLflow: {ask('MLflow', uri, f'{uri}/health').detail}")
     else:
         yield ok("services", "MLflow: a file of this project, no server named")
+
+
+def queue(project: Project) -> Iterator[Finding]:
+    """The file in which Prefect keeps its queue, where it has one here."""
+    what, _, remedy = database.damage(project).partition(": ")
+    if what:
+        yield broken("services", what, remedy)
 
 
 def record_refused(project: Project, why: str) -> Iterator[Finding]:

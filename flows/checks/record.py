@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from flows import protection, runfile
-from flows.checks.finding import Finding, broken, ok, warning
+from flows.checks.finding import Finding, broken, ok, unread, warning
 from flows.curves import SPLITS, read_curves
 from flows.project import Project
 from flows.versionview import VersionView
@@ -85,7 +85,12 @@ def points(project: Project, tracking: Any) -> Iterator[Finding]:
         if record["state"] != "done" or run is None:
             continue
         compared += 1
-        for split, rows in read_curves(project.workspace(run_id)).items():
+        try:
+            curves = read_curves(project.workspace(run_id))
+        except PermissionError as error:
+            yield unread(run_id, error)
+            continue
+        for split, rows in curves.items():
             last, known = int(rows[-1]["step"]) if rows else 0, last_step(tracking, run, split)
             if known != last:
                 text = f"run {run_id}: its own {split} curve ends at update {last}, that in MLflow at {known}"

@@ -1,5 +1,6 @@
 """Runs: each has ended, waits, or is run by a process that lives and says so."""
 
+import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 from flows import protection, runfile, sync
 from flows.checks.finding import Finding, broken, ok, warning
 from flows.ledger import Ledger, LedgerError
-from flows.life import newest
+from flows.life import is_being_cancelled, newest
 from flows.project import Project
-from flows.reaper import why
+from flows.reaper import record_of, why
+from flows.witness import is_open
 
 SILENT_S = 180.0
 LOST = f"put {runfile.NAME} back from a backup, or delete the run's folder when nothing in it is wanted"
@@ -21,7 +23,9 @@ def runs(project: Project) -> Iterator[Finding]:
         try:
             record = runfile.read(project.workspace(run_id))
         except ValueError as error:
-            yield broken("runs", str(error), f"delete {project.workspace(run_id)} when nothing in it is wanted")
+            ours = os.access(project.workspace(run_id) / runfile.NAME, os.R_OK)
+            remedy = f"delete {project.workspace(run_id)} when nothing in it is wanted" if ours else "make it readable"
+            yield broken("runs", str(error), remedy)
             continue
         if record is None:
             if protection.has_trained(project.workspace(run_id)):
@@ -36,6 +40,9 @@ def runs(project: Project) -> Iterator[Finding]:
 def life(project: Project, record: dict[str, Any]) -> Iterator[Finding]:
     """What a run that has not ended says, against the processes and the ledger."""
     run_id = record["run_id"]
+    if is_open(record) and not is_being_cancelled(project, run_id):
+        text = f"run {run_id} was cancelled, and whoever was to prove that ended before the proof did"
+        yield warning("runs", text, f"`pivotline cancel {run_id}` brings it to its end, and so does a worker")
     if record["state"] not in ("queued", "running"):
         return
     if reason := why(project, record, None):
@@ -56,8 +63,7 @@ def ledger(project: Project) -> Iterator[Finding]:
         yield broken("runs", str(error), "nothing: the next run or worker makes a new one, and no run is lost")
         return
     for attempt in open_ones:
-        workspace = project.workspace(attempt.run_id)
-        state = (runfile.read(workspace) or {}).get("state") if workspace.is_dir() else None
+        state = (record_of(project, attempt.run_id) or {}).get("state")
         here = attempt.process.is_here()
         if state in runfile.ENDED and here and not attempt.process.lives():
             text = f"the ledger holds attempt {attempt.attempt} of run {attempt.run_id} for running: it is {state}"

@@ -23,14 +23,11 @@ def carry_on(project: Project, run_id: str, as_json: bool) -> None:
     output.show({"run_id": run_id, **result}, as_json, lambda: describe(run_id, result))
     if not result["recorded"]:
         kept = f"model and curves are kept in {project.workspace(run_id)}"
-        print(
-            f"error: trained, not recorded: MLflow did not take it; {kept}, and `pivotline sync` records them",
-            file=sys.stderr,
-        )
+        output.quiet(f"error: trained, not recorded: MLflow did not take it; {kept}, and `pivotline sync` records them")
         raise typer.Exit(SERVICE_DOWN)
 
 
 def terminated(*_: object) -> None:
     """Ends a run on SIGTERM as Ctrl-C does: its stage is ended with it, and it is written down as cancelled."""
-    print(CANCELLED, file=sys.stderr, flush=True)
+    output.quiet(CANCELLED)
     sys.exit(TERMINATED)

@@ -11,6 +11,7 @@ import pytest
 from scripted import Command, arrived, living, make, pivotline, record, state_json, wait_for
 
 from flows import tracking
+from flows.checks import runs
 from flows.project import Project
 
 pytestmark = pytest.mark.slow
@@ -107,6 +108,32 @@ def test_a_cancel_without_a_ledger_and_after_the_death_of_its_canceller(project:
     wait_for(lambda: not living(workspace) and not process.runs(), GONE_S)
     wait_for(lambda: any("MLflow" in text for text in record(workspace)["proof"]))
     assert record(workspace)["state"] == "cancelled"
+
+
+def test_the_proof_that_a_killed_canceller_left_open_is_brought_to_its_end(project: Project) -> None:
+    """The run ended meanwhile: doctor says that its proof has no end, and a further cancel finishes it."""
+    process = Command(project, "run", "--set", "train.seed=27", TRIAL="train:stubborn")
+    workspace = arrived(project, process)
+    assert pivotline(project, "cancel", workspace.name)[0] == 0
+    killed = canceller(workspace.name)
+    killed.kill()
+    killed.wait(5)
+    process.process.kill()
+    process.wait(5)
+    assert state_json(project, workspace.name)["state"] == "cancelled"
+    assert [line.split()[0] for line in record(workspace)["proof"]] == ["asked"]
+    assert "ended before the proof did" in str(list(runs.runs(project)))
+    code, said = pivotline(project, "cancel", workspace.name)
+    assert code == 0, said
+    assert "the proof of that is brought to its end" in said
+    wait_for(lambda: record(workspace)["proved"])
+    assert record(workspace)["proof"][1:] == [
+        "no process holds the run any more",
+        "no checkpoint was written yet",
+        "MLflow run killed",
+    ]
+    assert pivotline(project, "cancel", workspace.name)[0] == 2
+    assert list(runs.life(project, record(workspace))) == []
 
 
 def canceller(run_id: str) -> psutil.Process:
