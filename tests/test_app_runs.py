@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -334,3 +335,10 @@ def test_only_a_loss_is_drawn_on_a_log_scale(
     monkeypatch.setattr(st, "echarts_chart", lambda option, **_: drawn.append(option))
     opened(compare=server.views[2].run_id, log="true", curve=curve)
     assert [option["yAxis"]["type"] for option in drawn] == ["log" if log else "value"]
+
+
+def test_a_short_run_took_its_seconds_and_not_no_minutes(server: Server) -> None:
+    server.views = [replace(done_view(1), ended_at="2026-11-30T07:10:02.800+00:00")]
+    (took,) = opened().dataframe[0].value["Took, s"]
+    assert took == timedelta(seconds=3)
+    assert catalogue.columns(server.views)["Took, s"] == [2.8]  # in a file it is a number
