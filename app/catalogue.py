@@ -1,6 +1,8 @@
 """The table of all runs: what it is filtered by, what stands in its columns, and the same as a file."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from math import ceil
 from typing import Any, Final
 
 import streamlit as st
@@ -13,6 +15,7 @@ from flows.runview import RunView
 HEIGHT = 247  # a row cut in half says that there are more
 ADDRESS: Final = "query-params"  # where a filter's choice is kept
 MIB = 2**20
+TOOK = "Took, s"
 FILTERS: dict[str, Callable[[RunView], str]] = {
     "Dataset": lambda view: short(view.dataset_version),
     "Kind": lambda view: str(view.params["model"]["kind"]),
@@ -64,7 +67,7 @@ def columns(views: Sequence[RunView]) -> dict[str, list[Any]]:
         "Parameters, M": scaled(trained, "parameters", 1e6),
         "Peak, MiB": scaled(memory, "measured_bytes", MIB),
         "Predicted, MiB": scaled(memory, "predicted_bytes", MIB),
-        "Took, min": [None if value is None else value / 60 for value in spent],
+        TOOK: [None if value is None else round(value, 1) for value in spent],
         "Asked for (UTC)": [moment(view.created_at).replace(tzinfo=None) for view in views],
         "Dataset": [dataset(view) for view in views],
     }
@@ -79,6 +82,7 @@ def table(views: Sequence[RunView], selected: Sequence[str], on_select: Callable
     ids = [view.run_id for view in views]
     shown = columns(views)
     shown["State"] = [[state] for state in shown["State"]]
+    shown[TOOK] = [None if value is None else timedelta(seconds=ceil(value)) for value in shown[TOOK]]
     key = f"runs {hash(tuple(ids))}"  # a selection is row numbers: it holds for this list of runs alone
     st.dataframe(
         shown,
@@ -101,7 +105,8 @@ def config() -> dict[str, Any]:
         | numbers
         | {
             "State": state_column(),
-            "Took, min": st.column_config.NumberColumn(format="%.1f"),
+            # Each in a unit that fits, and sorted as the numbers that they are.
+            TOOK: st.column_config.NumberColumn("Took", format="localized", alignment="right"),
             "Asked for (UTC)": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
         }
     )

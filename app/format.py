@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from model.amount import amount
+
 MISSING = "—"
 MARKDOWN = frozenset(r"\`*_{}[]()#+-.!|<>~$:&=^@")
 # What Streamlit makes something of in text that is escaped: icons and emoji by name, arrows and dashes, addresses.
@@ -12,8 +14,8 @@ SPELLS = re.compile(
 )
 COMMAND = re.compile(r"`((?:pivotline|make|docker|dvc|git) [^`\n]+)`")  # of ours, as it stands in a sentence
 JOINER = "\u2060"  # is not seen, and parts what would be read together
+size = amount  # bytes
 SPELLED = {"seq_len": "sequence length", "no_trades_per_trade": "no-trades per trade"}
-UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
 def plain(text: object) -> str:
@@ -32,14 +34,6 @@ def spoken(text: object) -> str:
 def padded(text: str) -> str:
     """Plain text that keeps the spaces at its ends."""
     return f"{' ' * text[:1].isspace()}{plain(text)}{' ' * text[-1:].isspace()}" if text.strip() else text
-
-
-def size(count: float) -> str:
-    """Bytes: one decimal under 100 of a unit, none above."""
-    for unit, scale in UNITS:
-        if count >= scale:
-            return f"{count / scale:.1f} {unit}" if count < 100 * scale else f"{count / scale:,.0f} {unit}"
-    return f"{count:,.0f} B"
 
 
 def count(number: int) -> str:

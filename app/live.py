@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import backend, charts, dead, newest, orders, outcome, traces
+from app import address, backend, charts, dead, newest, orders, outcome, traces
 from app.format import duration, plain, several, spoken, took, when
 from app.steps import step_line
 from app.traces import Traces
@@ -22,17 +22,19 @@ def follow(closed: bool) -> None:
     So a reload and another viewer see the same. `closed`: Prefect does not answer.
     """
     views = backend.runs()
-    if "run" not in st.query_params and views:
-        st.query_params["run"] = most_current(views).run_id
+    current = most_current(views).run_id if views else None
     moving = any(map(moves, views))
-    st.fragment(tick, run_every=EVERY_S if moving else None)(closed, moving)
+    st.fragment(tick, run_every=EVERY_S if moving else None)(closed, moving, current)
+    if current and "run" not in st.query_params:
+        address.complete("run", current)
 
 
-def tick(closed: bool, moving: bool) -> None:
+def tick(closed: bool, moving: bool, current: str | None) -> None:
+    """`current`: the run that is shown where the address names none."""
     views = backend.runs()
     if moving and not any(map(moves, views)):
         st.rerun()  # the last one has ended: draw it once more, without a timer
-    wanted = st.query_params.get("run")
+    wanted = st.query_params.get("run", current)
     view = known(wanted) if wanted else None
     if view:
         backend.hold([view])

@@ -25,18 +25,16 @@ def box(chosen: VersionView, found: Registry) -> None:
 
 
 def promotion(chosen: VersionView, champion: VersionView | None) -> None:
-    reason = st.text_input(
+    reason = ask_why(
         f"Reason for promoting version {chosen.version}",
-        max_chars=MOST_LETTERS,
-        placeholder="one sentence, kept with the version",
-        key=f"{REASON} {chosen.version}",
-        live=True,
+        "one sentence, kept with the version",
+        f"{REASON} {chosen.version}",
     )
     ready = chosen.status == "READY"
     st.button(
         f"Promote version {chosen.version}",
         type="primary",
-        disabled=not reason.strip() or not ready,
+        disabled=not reason or not ready,
         help=None if ready else "It is not ready in MLflow.",
         on_click=promote,
         args=(chosen.version, reason),
@@ -44,6 +42,15 @@ def promotion(chosen: VersionView, champion: VersionView | None) -> None:
     )
     if champion:
         st.caption(f"Version {champion.version} stays registered, and one press leads back to it.")
+
+
+def ask_why(title: str, hint: str, key: str) -> str:
+    """The reason, empty while it cannot be used. The browser would drop a pasted text that is too long, unsaid."""
+    reason = st.text_input(title, placeholder=hint, key=key, live=True).strip()
+    if len(reason) <= MOST_LETTERS:
+        return reason
+    st.caption(f":orange[{len(reason):,} letters: {MOST_LETTERS} are the most. Shorten it.]")
+    return ""
 
 
 def promote(version: int, reason: str) -> None:
@@ -76,14 +83,14 @@ def confirm() -> None:
         f"Version {found.earlier} becomes the champion again. Version {now} stays registered, and the reason is kept "
         "in the history: promote it again to undo this."
     )
-    reason = st.text_input("Reason", max_chars=MOST_LETTERS, placeholder="one sentence", key=WHY_BACK, live=True)
+    reason = ask_why("Reason", "one sentence", WHY_BACK)
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(f"Keep version {now}"):
             st.rerun()
         if st.button(
             f"Roll back to version {found.earlier}",
             type="primary",
-            disabled=not reason.strip(),
+            disabled=not reason,
             key="confirmed",
             on_click=roll_back,
             args=(reason,),

@@ -36,41 +36,40 @@ def section() -> None:
         st.subheader("Checkpoints", anchor=False)
         st.warning(f"What may go cannot be told now: {spoken(found)}. Nothing is removed.")
         return
-    st.subheader(f"Checkpoints and caches: {size(found.free_bytes + found.kept_bytes)}, {freed(found)}", anchor=False)
+    going = sum(item.goes for item in found.items)
+    kept = size(found.free_bytes + found.kept_bytes)
+    st.subheader(f"Checkpoints and caches: {kept}, {freed(found, going)}", anchor=False)
     if not found.items:
         st.caption("There is nothing yet: a training leaves its checkpoints here.")
         return
-    left, right = st.columns([4, 5], gap="medium")
-    with left:
-        rows, colours = bars(found.items)
-        st.echarts_chart(
-            charts.hbar(rows, colours),
-            height=16 + ROW_HEIGHT * len(rows),
-            key="bytes",
-            alt="Bytes by what protects them or lets them go",
-        )
-        notes = "".join(f" {plain(note)}." for note in found.notes)
-        st.caption(f"The budget for all of it is {size(found.budget_bytes)}.{notes}")
-    with right:
-        table(found.items)
-        going = sum(item.goes for item in found.items)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            if st.button(f"Remove {several(going, 'item')}", disabled=not going, key="remove"):
-                st.session_state[ASKED] = found
-                st.rerun()
-            st.caption(outlook(found, going))
+    rows, colours = bars(found.items)
+    st.echarts_chart(
+        charts.hbar(rows, colours),
+        height=16 + ROW_HEIGHT * len(rows),
+        key="bytes",
+        alt="Bytes by what protects them or lets them go",
+    )
+    notes = "".join(f" {plain(note)}." for note in found.notes)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button(f"Remove {several(going, 'item')}", disabled=not going, key="remove"):
+            st.session_state[ASKED] = found
+            st.rerun()
+        st.caption(f"{outlook(found, going)} The budget for all of it is {size(found.budget_bytes)}.{notes}")
+    table(found.items)
 
 
 def outlook(found: PrunePlan, going: int) -> str:
     if not going:
         return "Nothing may go: all is protected."
     if not found.free_bytes:
-        return "Frees nothing yet: the same bytes have other names that stay. Asks once."
+        return "Their bytes have other names that stay, so this frees none of them yet. Asks once."
     return f"Frees {size(found.free_bytes)}. Asks once."
 
 
-def freed(found: PrunePlan) -> str:
-    return f"{size(found.free_bytes)} can be freed" if found.free_bytes else "nothing can be freed"
+def freed(found: PrunePlan, going: int) -> str:
+    if found.free_bytes or not going:
+        return f"{size(found.free_bytes)} can be freed" if going else "nothing can be freed"
+    return f"{several(going, 'item')} can go, no bytes yet"
 
 
 def bars(items: tuple[PruneItem, ...]) -> tuple[list[tuple[str, int, str]], list[str]]:
@@ -102,11 +101,11 @@ def table(items: tuple[PruneItem, ...]) -> None:
         hide_index=True,
         height=TABLE_HEIGHT if len(listed) > 7 else "auto",
         column_config={
-            "What": st.column_config.TextColumn(width=150),
+            "What": st.column_config.TextColumn(width=240),
             "Of": st.column_config.TextColumn(width=80),
             "Size": st.column_config.TextColumn(alignment="right", width=75),
             "Plan": st.column_config.TextColumn(width=70),
-            "Why": st.column_config.TextColumn(width=240),
+            "Why": st.column_config.TextColumn(width=600),
         },
         key="plan",
     )

@@ -5,8 +5,8 @@ from pathlib import Path
 from flows import disk
 from flows.errors import ResourceError
 from flows.params import Params, model_config
-from flows.progress import size_text
 from flows.project import Project
+from model.amount import amount
 
 CHECKPOINTS = 2  # the newest, and the one before it until the newest is whole
 SPARE_BYTES = 32 * 2**20  # records, curves and logs of a run, and SQLite's own room
@@ -61,4 +61,4 @@ def sentence(needed: int) -> str:
 
 
 def told(count: int) -> str:
-    return f"{size_text(count)} ({count:,} bytes)"
+    return f"{amount(count)} ({count:,} bytes)"

@@ -9,8 +9,8 @@ from flows import runfile
 from flows.errors import ServiceDownError
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.process import Process, session
-from flows.progress import size_text
 from flows.project import Project
+from model.amount import amount
 from model.manifest import latest
 
 Prove = Callable[[str], None]
@@ -27,7 +27,7 @@ def confirm(project: Project, attempt: Attempt, found: list[Process], used_bytes
         prove(f"{len(found)} processes ended" if len(found) != 1 else "1 process ended")
     verify(project, attempt, prove)
     if not left:
-        prove(f"memory is back: {size_text(used_bytes)} freed")
+        prove(f"memory is back: {amount(used_bytes)} freed")
     tell(project, attempt, prove)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from dataset.samples import load_samples
 from flows.curves import PLAN
 from flows.params import Params
-from flows.progress import size_text
+from model.amount import amount
 from model.batches import SPLITS, auto_size
 from model.device import choose
 from model.dqn_plan import plan_dqn
@@ -68,11 +68,11 @@ def before(params: Params, planned: Plan) -> str:
     device = choose(params.train.device)
     total = there(device)[1]
     judged = word(planned, total)
-    said = f"memory: {size_text(planned.predicted_bytes)} predicted at the peak, {judged} on {device.kind}"
+    said = f"memory: {amount(planned.predicted_bytes)} predicted at the peak, {judged} on {device.kind}"
     if judged == FITS:
         return said
     tried = ", and is tried all the same" if judged == TOO_LARGE else ""
-    return f"{said} with {size_text(total)}{tried}; {remedy(params.train)}"
+    return f"{said} with {amount(total)}{tried}; {remedy(params.train)}"
 
 
 def memory(planned: Plan, measured: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from dataset.importers import CandleSource, import_dataset
 from flows.errors import RESOURCES, classify
 from flows.params import load_params
+from model.amount import amount
 
 VICTIM = Path("/proc/self/oom_score_adj")  # a kernel without memory ends the import first, not the page beside it
 MOST_CPU_S = 180
@@ -31,7 +32,7 @@ def main() -> None:
     try:
         print(json.dumps(carry_out(order)))
     except MemoryError:
-        memory = f"{most_bytes / 2**30:.1f} GiB"
+        memory = amount(most_bytes)
         said = f"the files unpack to more than the {memory} that an import may take; give fewer or smaller ones"
         print(json.dumps({"error": said, "code": RESOURCES}))
     except (ValueError, OSError) as error:

@@ -27,12 +27,3 @@ def duration(seconds: float) -> str:
         return f"{whole} s"
     minutes = round(whole / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def size_text(count: int) -> str:
-    """Bytes as KiB, MiB or GiB, one decimal under 100."""
-    for unit, unit_bytes in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= unit_bytes:
-            value = count / unit_bytes
-            return f"{value:.1f} {unit}" if value < 100 else f"{value:,.0f} {unit}"
-    return f"{count} B"

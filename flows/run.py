@@ -14,7 +14,7 @@ from flows.keeper import Keeper, holding
 from flows.memory_kills import of_machine
 from flows.params import load_params
 from flows.patience import while_answering
-from flows.progress import duration, size_text
+from flows.progress import duration
 from flows.project import Project
 from flows.prune import prune_run
 from flows.recorder import Recorder
@@ -22,6 +22,7 @@ from flows.registry import register
 from flows.stages import STAGES, run_stage
 from flows.tracking import OUTAGE, first_line, tracking_uri
 from flows.workspace import ready
+from model.amount import amount
 
 Say = Callable[[str], None]
 Outcome = dict[str, Any]
@@ -164,7 +165,7 @@ def waiting(say: Say, reason: str) -> Outcome:
 def prune_outcome(project: Project, workspace: Path, say: Say) -> Outcome:
     done = prune_run(project, workspace.name, load_params(workspace / "params.yaml").prune)
     kept = f"{done.kept} checkpoint{'' if done.kept == 1 else 's'} kept"
-    say(f"{kept}, {done.removed} removed, {size_text(done.freed_bytes)} freed")
+    say(f"{kept}, {done.removed} removed, {amount(done.freed_bytes)} freed")
     return {"state": "done", **asdict(done)}
 
 

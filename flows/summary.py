@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.output import table
-from flows.progress import size_text
 from flows.reports import read_report
+from model.amount import amount
 from model.kinds import title
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def model_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     train = found["train"]
     return [
         ("Model", f"{title(train['kind'], train['preset'])}, {train['parameters']:,} parameters"),
-        ("Weights", f"{size_text(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
-        ("Checkpoint", f"{size_text(train['checkpoint_bytes'])} with the optimiser's state"),
+        ("Weights", f"{amount(found['weights_bytes'])}, sha256 {found['weights_sha256'][:12]}"),
+        ("Checkpoint", f"{amount(train['checkpoint_bytes'])} with the optimiser's state"),
         ("Device", f"{train['device']}: {train['device_reason']}"),
         ("Peak memory", peak_memory(train["memory"])),
     ]
@@ -113,8 +113,8 @@ def peak_memory(memory: dict[str, Any]) -> str:
     """Predicted and measured, each under its own name."""
     predicted, measured, error = (memory.get(name) for name in ("predicted_bytes", "measured_bytes", "error"))
     words = [
-        "not predicted" if predicted is None else f"{size_text(predicted)} predicted",
-        f"not measured on {memory['kind']}" if measured is None else f"{size_text(measured)} measured",
+        "not predicted" if predicted is None else f"{amount(predicted)} predicted",
+        f"not measured on {memory['kind']}" if measured is None else f"{amount(measured)} measured",
         *([] if error is None else [f"error {100 * abs(error):.1f} %"]),
     ]
     return ", ".join(words)

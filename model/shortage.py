@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import torch
 
+from model.amount import amount
 from model.device import Device
 from model.recipe import TrainConfig
 
@@ -70,8 +71,3 @@ def remedy(config: TrainConfig) -> str:
     if config.batch_size != 1:
         return "lower batch_size"
     return "choose a smaller preset or a lower seq_len"
-
-
-def amount(count: float) -> str:
-    """Bytes in MiB or GiB."""
-    return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"

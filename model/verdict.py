@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from model.amount import amount
 from model.kinds import PRESETS
 from model.plan import CUDA_CONTEXT_BYTES, Plan, plan
-from model.shortage import amount
 from model.size import size
 
 FITS, TIGHT, TOO_LARGE = "fits", "tight", "does not fit"

@@ -68,7 +68,7 @@ def test_data_that_gives_no_sample_is_shown_all_the_same(data: Path) -> None:
 
 @pytest.mark.parametrize("address", ["<script>", "../../etc/passwd", "nothing"])
 def test_an_address_that_names_nothing_shows_the_first(data: Path, address: str) -> None:
-    page = opened(trade=address, version=address, timeframe=address)
+    page = opened(trade=address, data=address, timeframe=address)
     assert "1 of 2" in said(page)
 
 
@@ -93,7 +93,7 @@ def test_no_dataset_is_told_with_what_to_do(data: Path) -> None:
 def test_a_version_whose_files_are_gone_is_told(data: Path) -> None:
     gone = "0" * 32 + ".dir"
     (data.parent / "data.dvc").write_text(f"outs:\n- md5: {gone}\n  path: data\n")
-    page = opened(version=gone[:7])
+    page = opened(data=gone[:7])
     assert "0000000" in page.warning[0].value
     assert "dvc fetch" in page.warning[0].value
 
@@ -200,7 +200,7 @@ def test_headers_of_an_export_are_no_formulas() -> None:
 
 
 def test_what_a_link_names_and_is_not_there_is_said(data: Path) -> None:
-    page = opened(version="nope", trade="t0")
+    page = opened(data="nope", trade="t0")
     assert [word.value for word in page.warning] == [
         "The link's dataset version nope is not known here; another one is shown.",
         "The link's trade t0 is not in this version; another one is shown.",

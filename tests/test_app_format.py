@@ -12,6 +12,7 @@ from app import format
         (format.size(1023), "1,023 B"),
         (format.size(95_205_785), "90.8 MiB"),
         (format.size(214 * 2**20), "214 MiB"),
+        (format.size(99.97 * 2**20), "100 MiB"),
         (format.size(13_471_301_100), "12.5 GiB"),
         (format.count(7_932_096), "7,932,096"),
         (format.percent(0.8125), "81.2 %"),

@@ -72,7 +72,7 @@ def test_the_champion_answers_first_at_its_worst_mistake(market: Candles) -> Non
 
 
 def test_a_link_opens_the_version_and_the_time_it_names(market: Candles) -> None:
-    page = opened(model="2", time="2024-08-01 12:00")
+    page = opened(version="2", time="2024-08-01 12:00")
     assert "Version 2 says" in said(page)
     assert "hold, inside t700" in said(page)
 
@@ -96,11 +96,11 @@ def test_an_address_that_is_no_time_is_left_alone_and_said(market: Candles, time
 
 
 def test_a_version_of_a_link_that_is_not_there_is_said(market: Candles) -> None:
-    page = opened(model="999")
+    page = opened(version="999")
     assert [word.value for word in page.warning] == [
         "The link's version 999 is not registered here; another one is shown."
     ]
-    assert page.query_params["model"] == "999"
+    assert page.query_params["version"] == "999"
     assert "Version 1 says" in said(page)
 
 

@@ -78,6 +78,14 @@ def test_a_promotion_waits_for_its_reason(server: dict[str, Any]) -> None:
     assert page.info[0].value == "Version 2 is it\\."
 
 
+def test_a_reason_that_is_too_long_is_said_and_not_dropped(server: dict[str, Any]) -> None:
+    page = opened()
+    page.text_input[0].set_value("x" * 201).run()
+    assert page.text_input[0].value == "x" * 201  # so that it can be shortened
+    assert "201 letters: 200 are the most" in said(page)
+    assert page.button(key="promote").disabled
+
+
 def test_a_version_that_is_not_ready_is_not_promoted(server: dict[str, Any]) -> None:
     server["versions"] = [replace(SECOND, status="PENDING_REGISTRATION"), CHAMPION]
     page = opened()
@@ -131,6 +139,14 @@ def test_where_nothing_may_go_nothing_can_be_pressed(server: dict[str, Any]) -> 
     page = opened()
     assert page.button(key="remove").disabled
     assert "nothing can be freed" in page.subheader[-1].value
+
+
+def test_what_may_go_without_freeing_a_byte_is_no_contradiction(server: dict[str, Any]) -> None:
+    server["plan"] = replace(PLAN, items=(replace(ITEMS[0], bytes=0), ITEMS[1]), free_bytes=0)
+    page = opened()
+    assert not page.button(key="remove").disabled
+    assert page.subheader[-1].value.endswith("1 item can go, no bytes yet")
+    assert "Their bytes have other names that stay" in said(page)
 
 
 def test_a_registry_that_is_down_is_said_and_the_rest_stays(

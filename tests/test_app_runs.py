@@ -4,8 +4,10 @@ import csv
 import io
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 import streamlit as st
@@ -18,7 +20,7 @@ from app import address, backend, catalogue, charts, comparison, differences, re
 from app.charts import MOST_POINTS
 from app.settings import settings
 from flows.control import Accepted
-from flows.params import load_params
+from flows.params import Params, load_params
 from flows.runview import RunView
 
 MAIN = ROOT / "app" / "main.py"
@@ -61,7 +63,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def opened(**asked: str) -> AppTest:
-    page = AppTest.from_file(ROOT / "app" / "views" / "runs.py", default_timeout=60)
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.switch_page("views/runs.py")
     for name, value in asked.items():
         page.query_params[name] = value
     page.run()
@@ -181,19 +184,46 @@ def test_same_again_opens_the_form_with_the_settings_of_the_run(
     view = server.views[2]
     train = view.params["train"] | {"seed": 8, "learning_rate": 0.001, "checkpointing": False, "batch_size": "auto"}
     server.views = [replace(view, params=view.params | {"train": train})]
-    page = AppTest.from_file(MAIN, default_timeout=60)
-    page.run()
-    page.switch_page("views/runs.py")
-    page.query_params["compare"] = view.run_id
-    page.run()
-    next(button for button in page.button if button.label == "Same again").click().run()
+    page = opened(compare=view.run_id)
+    follow(page, "Same again")
     assert not page.exception
     assert page.title[0].value == "Train"
     assert page.number_input(key="train.seed").value == 8
     assert page.number_input(key="train.learning_rate").value == 0.001
     assert page.number_input(key="train.batch_size").value is None
     assert page.toggle(key="train.checkpointing").value is False
-    assert "train.seed" not in page.query_params
+    assert page.query_params[address.DATASET] == VERSION  # no filter of Runs has its name
+
+    page.number_input(key="train.seed").set_value(9).run()
+    assert page.number_input(key="train.seed").value == 9  # what the address says is filled in once
+    page.switch_page("views/runs.py")
+    page.query_params["compare"] = view.run_id
+    page.run()
+    follow(page, "Same again")
+    assert page.number_input(key="train.seed").value == 8  # and once more for who asks once more
+
+
+def follow(page: AppTest, label: str) -> None:
+    """A click on a link to the form, as a browser carries it out."""
+    (link,) = [entry.proto for entry in page.get("page_link") if entry.proto.label == label]
+    page.switch_page("views/train.py")
+    page.query_params.clear()
+    for name, values in parse_qs(link.query_string).items():
+        page.query_params[name] = values[0]
+    page.run()
+
+
+def test_settings_that_cannot_be_read_leave_the_comparison_and_take_the_link(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable() -> Params:
+        raise ValueError("params.yaml: broken")
+
+    monkeypatch.setattr(backend, "defaults", unreadable)
+    page = opened(compare=server.views[2].run_id)
+    (link,) = [entry.proto for entry in page.get("page_link")]
+    assert link.disabled
+    assert "broken" in link.help
 
 
 @pytest.mark.parametrize(
@@ -305,3 +335,10 @@ def test_only_a_loss_is_drawn_on_a_log_scale(
     monkeypatch.setattr(st, "echarts_chart", lambda option, **_: drawn.append(option))
     opened(compare=server.views[2].run_id, log="true", curve=curve)
     assert [option["yAxis"]["type"] for option in drawn] == ["log" if log else "value"]
+
+
+def test_a_short_run_took_its_seconds_and_not_no_minutes(server: Server) -> None:
+    server.views = [replace(done_view(1), ended_at="2026-11-30T07:10:02.800+00:00")]
+    (took,) = opened().dataframe[0].value["Took, s"]
+    assert took == timedelta(seconds=3)
+    assert catalogue.columns(server.views)["Took, s"] == [2.8]  # in a file it is a number

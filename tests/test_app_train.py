@@ -1,5 +1,6 @@
 """The Train view: its form, its orders, what it says of services and runs. The server is a stand-in."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from run_views import VERSION, Planner, dataset, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
 from app import address, backend, dead, newest, orders, outcome, prediction, traces
+from app.format import plain
 from flows import control, summary
 from flows.control import Accepted
 from flows.errors import ServiceDownError
@@ -220,7 +222,7 @@ def test_a_dataset_version_of_a_link_that_is_not_there_is_said(server: Server) -
     assert [word.value for word in page.warning] == [
         "Dataset version fffffff is not known here any more; another is chosen."
     ]
-    assert page.selectbox(key=address.DATASET).value == VERSION
+    assert page.selectbox(key=address.CHOSEN_DATASET).value == VERSION
 
 
 @pytest.mark.parametrize("state", ["failed", "crashed"])
@@ -292,7 +294,11 @@ def test_only_a_version_that_is_not_in_data_is_asked_for_by_name(
 
 def test_the_shown_run_goes_into_the_address(server: Server) -> None:
     server.views = [run_view(3, "queued"), run_view(2, "running"), done_view(1)]
-    assert opened().query_params["run"] == server.views[1].run_id
+    page = opened()
+    (told,) = [entry.proto for entry in page.get("bidi_component") if entry.proto.component_name.endswith("address")]
+    assert json.loads(told.json) == {"name": "run", "value": server.views[1].run_id}
+    assert plain(server.views[1].run_id) in said(page)
+    assert not page.query_params  # it would be a step of history of its own
 
 
 @pytest.mark.parametrize(("row", "shown"), [(0, "the other"), (1, "opened")])

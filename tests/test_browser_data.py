@@ -112,7 +112,7 @@ def test_an_import_changes_data_only_after_a_question_and_can_be_taken_back(
     expect(page.get_by_text(HOSTILE)).to_be_visible()
     assert version(data) != original
 
-    page.goto(f"{address}data?version={original[:7]}")
+    page.goto(f"{address}data?data={original[:7]}")
     press(page, "Use this version")
     answer(page, "Replace data/")
     expect(page.get_by_text("51 trades, 25 long and 26 short")).to_be_visible()
@@ -154,7 +154,7 @@ def test_a_version_answers_where_it_is_asked(page: Page, stack: Stack, address: 
     page.wait_for_url(re.compile("time="))
     expect(page.get_by_role("textbox", name="Time, UTC")).not_to_have_value(before)
     expect(page.get_by_text(re.compile(r"Version \d says"))).to_be_visible()
-    page.goto(f"{address}predict?model=1&time=2025-01-20+10:00")
+    page.goto(f"{address}predict?version=1&time=2025-01-20+10:00")
     expect(page.get_by_text("Version 1 says")).to_be_visible()
     expect(page.get_by_text("20 Jan 2025, 10:00 UTC")).to_be_visible()
 

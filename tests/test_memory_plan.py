@@ -20,6 +20,7 @@ from flows.params import Params
 from flows.reports import write_report
 from flows.summary import peak_memory, scores
 from model import checkpoint
+from model.amount import amount
 from model.learner import Learner
 from model.ledger import PARTS
 from model.memory import process_peak_bytes
@@ -85,6 +86,7 @@ def test_what_does_not_fit_comes_with_the_largest_batch_and_the_cheapest_switch(
     found = verdict(planned, device)
     assert (found.word, found.largest_batch, found.switch) == (TOO_LARGE, 37, "checkpointing on")
     assert "the largest batch is 37, the cheapest switch is checkpointing on" in sentence(planned, found)
+    assert sentence(planned, found).startswith(f"{amount(found.needed_bytes)} of {amount(found.device_bytes)} with")
     hopeless = verdict(planned, CUDA_CONTEXT_BYTES)
     assert (hopeless.word, hopeless.largest_batch, hopeless.switch) == (TOO_LARGE, None, None)
 
@@ -201,7 +203,7 @@ def python_runs_out() -> None:
 @pytest.mark.parametrize(
     ("run_out", "asked", "settings", "remedy"),
     [
-        (cpu_runs_out, "1,048,576.0 GiB", {}, "set precision to bf16"),
+        (cpu_runs_out, "1,048,576 GiB", {}, "set precision to bf16"),
         (cuda_runs_out, "2.5 GiB", {"checkpointing": False}, "turn checkpointing on"),
         (python_runs_out, "more memory", {"precision": "bf16"}, "lower batch_size"),
     ],

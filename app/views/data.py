@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import backend, dataset_reader, dataset_shape, health, importing, trade_export, versions_table
+from app import address, backend, dataset_reader, dataset_shape, health, importing, trade_export, versions_table
 from app.candles import HEIGHT, SHOWN, chart, frame
 from app.dataset_reader import library, window
 from app.format import count, plain, several, short, spoken
@@ -49,7 +49,7 @@ def page() -> None:
 def version_input(known: list[LibraryEntry]) -> LibraryEntry:
     """The dataset version of the address, else the first."""
     found = {entry.version: entry for entry in known}
-    wanted = st.query_params.get("version", "")
+    wanted = st.query_params.get(address.DATASET, "")
     asked = next((place for place, name in enumerate(found) if wanted and name.startswith(wanted)), None)
     if wanted and asked is None:
         st.warning(f"The link's dataset version {plain(wanted)} is not known here; another one is shown.")
@@ -61,7 +61,7 @@ def version_input(known: list[LibraryEntry]) -> LibraryEntry:
         chosen = st.selectbox("Dataset version", list(found), index=asked or 0, format_func=name, width=420)
         slot = st.empty()
     if chosen != next(iter(found)) or asked is not None:
-        st.query_params["version"] = short(chosen)
+        st.query_params[address.DATASET] = short(chosen)
     entry = found[chosen]
     if not entry.current and entry.restorable:
         with slot.container(key="use", height="content"):

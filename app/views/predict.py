@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from app import asking, dataset_reader, foresight, health, registry_reader, trust, version_words
+from app import address, asking, dataset_reader, foresight, health, registry_reader, trust, version_words
 from app.candles import DOWN, HEIGHT, SHOWN, UP, chart, frame, picked
 from app.charts import MUTED, hbar
 from app.format import plain, short, spoken
@@ -54,7 +54,7 @@ def page() -> None:
 def version_input(known: Sequence[VersionView]) -> VersionView:
     """The version of the address, else the champion, else the newest."""
     numbers = [entry.version for entry in known]
-    wanted = st.query_params.get("model", "")
+    wanted = st.query_params.get(address.VERSION, "")
     champion = next((place for place, entry in enumerate(known) if registry_reader.CHAMPION in entry.aliases), 0)
     known_here = wanted.isdecimal() and int(wanted) in numbers
     place = numbers.index(int(wanted)) if known_here else champion
@@ -67,7 +67,7 @@ def version_input(known: Sequence[VersionView]) -> VersionView:
 
     chosen = int(st.selectbox("Model", range(len(known)), index=place, format_func=name, width=300))
     if known_here or chosen != champion:
-        st.query_params["model"] = str(numbers[chosen])
+        st.query_params[address.VERSION] = str(numbers[chosen])
     return known[chosen]
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import health, pressed, promoting, pruning, registry_reader, version_words, whiskers
+from app import address, health, pressed, promoting, pruning, registry_reader, version_words, whiskers
 from app.format import MISSING, count, plain, short, spoken, tag, when
 from app.registry_reader import Registry
 from flows import control
@@ -57,7 +57,7 @@ def versions(found: Registry) -> None:
 def table(found: Registry) -> VersionView:
     """All versions; a click selects one, and the address names it."""
     numbers = [entry.version for entry in found.versions]
-    wanted = st.query_params.get("version", "")
+    wanted = st.query_params.get(address.VERSION, "")
     known_here = wanted.isdecimal() and int(wanted) in numbers
     place = numbers.index(int(wanted)) if known_here else 0
     if wanted and not known_here:
@@ -95,7 +95,7 @@ def select(key: str, numbers: list[int], opened: int) -> None:
     """Only a row that was clicked changes the address: the one selected from the start is reported as well."""
     rows = st.session_state[key]["selection"]["rows"]
     if rows and numbers[rows[0]] != opened:
-        st.query_params["version"] = str(numbers[rows[0]])
+        st.query_params[address.VERSION] = str(numbers[rows[0]])
 
 
 def facts(entry: VersionView) -> dict[str, str]:

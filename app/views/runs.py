@@ -87,9 +87,7 @@ def actions(shown: Sequence[RunView], closed: bool) -> None:
     view = shown[0]
     if len(shown) > 1:
         view = st.selectbox("Run", shown, format_func=comparison.name, key=f"act {[one.run_id for one in shown]}")
-    with st.container(horizontal=True):
-        if st.button("Same again", help="Opens the form with this run's settings."):
-            again(view)
+    with st.container(horizontal=True, vertical_alignment="center"):
         key = st.session_state.setdefault(f"reproduce {view.run_id}", backend.new_key())
         st.button(
             "Reproduce",
@@ -100,14 +98,19 @@ def actions(shown: Sequence[RunView], closed: bool) -> None:
         )
         for name, link in links.of(view).items():
             st.link_button(f"Open in {name}", link)
+        same_again(view)
 
 
 REPRODUCE = "Trains with the same settings and dataset version, then compares the weights."
 
 
-def again(view: RunView) -> None:
-    known = settings(backend.defaults())
-    st.switch_page("views/train.py", query_params=address.settings_of(view, known))
+def same_again(view: RunView) -> None:
+    """A link: `st.switch_page` makes a step of history of each setting, and crosses with the timers of this view."""
+    try:
+        asked, why = address.offer(view, settings(backend.defaults())), "Opens the form with this run's settings."
+    except ValueError as error:
+        asked, why = {}, plain(error)
+    st.page_link("views/train.py", label="Same again", disabled=not asked, help=why, query_params=asked)
 
 
 page()

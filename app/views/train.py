@@ -98,11 +98,11 @@ def dataset_input() -> str | None:
     if not found:
         st.error("There is no dataset: data/ is missing. Fetch the sample with `make data`.")
         return None
-    wanted = st.session_state.get(address.DATASET)
+    wanted = st.session_state.get(address.CHOSEN_DATASET)
     if wanted not in (None, *found):
         st.warning(f"Dataset version {plain(short(str(wanted)))} is not known here any more; another is chosen.")
-        del st.session_state[address.DATASET]
-    return str(st.selectbox("Dataset version", list(found), format_func=name, key=address.DATASET))
+        del st.session_state[address.CHOSEN_DATASET]
+    return str(st.selectbox("Dataset version", list(found), format_func=name, key=address.CHOSEN_DATASET))
 
 
 def folded(known: Mapping[str, Setting], sections: Mapping[str, str]) -> dict[str, Any]:

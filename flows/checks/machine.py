@@ -9,9 +9,9 @@ from flows import database, disk
 from flows.checks.finding import Finding, broken, ok, warning
 from flows.health import REMEDY, ask, services
 from flows.params import Params, load_params
-from flows.progress import size_text
 from flows.project import Project
 from flows.workers import worker_service
+from model.amount import amount
 
 LOW_BYTES = 2**30  # with less, the next run is likely to be refused
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
@@ -57,7 +57,7 @@ def record_refused(project: Project, why: str) -> Iterator[Finding]:
 def room(project: Project) -> Iterator[Finding]:
     params = settings(project)
     found = disk.disk(project, params.prune.disk_budget_gb)
-    used = f"{size_text(found.used_bytes)} of {size_text(found.budget_bytes)} used, {size_text(found.free_bytes)} free"
+    used = f"{amount(found.used_bytes)} of {amount(found.budget_bytes)} used, {amount(found.free_bytes)} free"
     low = found.free_bytes < LOW_BYTES or found.used_bytes > found.budget_bytes
     yield warning("disk", used, "`pivotline prune` frees room") if low else ok("disk", used)
     if project.state.exists() and not os.access(project.state, os.W_OK):

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from flows.output import table
-from flows.progress import size_text
+from model.amount import amount
 from model.kinds import title
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def lines(found: "dict[bool, Plan]", chosen: bool, judged: "Verdict") -> list[st
 
     on, off = found[True], found[False]
     rows: list[tuple[str, ...]] = [("predicted, at the peak of an update", "checkpointing on", "off")]
-    rows += [(name, *(size_text(getattr(each, part)) for each in (on, off))) for part, name in NAMES.items()]
-    rows.append(("total", size_text(on.update_bytes), size_text(off.update_bytes)))
-    rows.append(("validation", size_text(on.validation_bytes), size_text(off.validation_bytes)))
-    rows.append(("CUDA context, assumed", size_text(CUDA_CONTEXT_BYTES), size_text(CUDA_CONTEXT_BYTES)))
+    rows += [(name, *(amount(getattr(each, part)) for each in (on, off))) for part, name in NAMES.items()]
+    rows.append(("total", amount(on.update_bytes), amount(off.update_bytes)))
+    rows.append(("validation", amount(on.validation_bytes), amount(off.validation_bytes)))
+    rows.append(("CUDA context, assumed", amount(CUDA_CONTEXT_BYTES), amount(CUDA_CONTEXT_BYTES)))
     asked = found[chosen]
     network = title(asked.config.kind, asked.config.preset)
     head = f"{network}, batch {asked.batch} of {asked.config.seq_len} bars, {asked.precision}, AdamW"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.output import show, table
-from flows.progress import size_text
+from model.amount import amount
 
 if TYPE_CHECKING:
     from model.size import Size
@@ -65,7 +65,7 @@ def memory(
 def components(found: "Size") -> list[str]:
     rows = [("component", "parameters", "share", "matrices")]
     rows += [(row.component, f"{row.count:,}", f"{100 * row.share:.1f} %", row.shape) for row in found.rows]
-    sizes = f"{size_text(found.fp32_bytes)} in FP32, {size_text(found.fp16_bytes)} in FP16"
+    sizes = f"{amount(found.fp32_bytes)} in FP32, {amount(found.fp16_bytes)} in FP16"
     return [sentence(found), f"Weights: {sizes}.", "", *table(rows, right=(1, 2)), *riddle(found)]
 
 
@@ -81,7 +81,7 @@ def side_by_side(found: "list[Size]") -> list[str]:
     for entry in found:
         documented = f"{entry.documented:,}" if entry.documented else "—"
         amounts = (entry.fp32_bytes, entry.fp16_bytes, entry.checkpoint_bytes, entry.training_bytes)
-        rows.append((entry.preset, f"{entry.parameters:,}", documented, *(size_text(amount) for amount in amounts)))
+        rows.append((entry.preset, f"{entry.parameters:,}", documented, *(amount(count) for count in amounts)))
     return [*table(rows, right=(1, 2, 3, 4, 5, 6)), *riddle(found[-1])]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.output import show, table
-from flows.progress import size_text
+from model.amount import amount
 
 if TYPE_CHECKING:
     from flows.disk import Disk
@@ -29,7 +29,7 @@ def prune(
         show({**asdict(plan), "disk": asdict(found)}, as_json, lambda: plan_lines(plan, found))
         return
     done = upkeep.prune(plan)
-    freed = f"{size_text(done.freed_bytes)} freed ({done.freed_bytes:,} bytes)"
+    freed = f"{amount(done.freed_bytes)} freed ({done.freed_bytes:,} bytes)"
     said = f"{done.removed} things removed, {done.kept} kept, {freed}"
     show(asdict(done), as_json, lambda: [*done.notes, said])
 
@@ -37,15 +37,15 @@ def prune(
 def plan_lines(plan: "PrunePlan", found: "Disk") -> list[str]:
     going = [item for item in plan.items if item.goes]
     rows: list[tuple[str, ...]] = [("would go", "from", "frees", "why")]
-    rows += [(item.name, item.run_id or PLACES[item.place], size_text(item.bytes), item.why) for item in going[:SHOWN]]
+    rows += [(item.name, item.run_id or PLACES[item.place], amount(item.bytes), item.why) for item in going[:SHOWN]]
     more = [f"and {len(going) - SHOWN} more, all of them with --json"] if len(going) > SHOWN else []
     head = table(rows, right=(2,)) if going else ["Nothing would go."]
     kept = [item for item in plan.items if not item.goes]
-    freed = f"{len(going)} things would go, {size_text(plan.free_bytes)} freed; {len(kept)} stay"
+    freed = f"{len(going)} things would go, {amount(plan.free_bytes)} freed; {len(kept)} stay"
     return [*head, *more, "", *plan.notes, freed, *disk_lines(found)]
 
 
 def disk_lines(found: "Disk") -> list[str]:
-    parts = ", ".join(f"{size_text(count)} {kind}" for kind, count in found.by_kind.items() if count)
-    budget = f"{size_text(found.used_bytes)} of {size_text(found.budget_bytes)} used"
-    return [f"disk: {budget} ({parts or 'nothing yet'}), {size_text(found.free_bytes)} free on it"]
+    parts = ", ".join(f"{amount(count)} {kind}" for kind, count in found.by_kind.items() if count)
+    budget = f"{amount(found.used_bytes)} of {amount(found.budget_bytes)} used"
+    return [f"disk: {budget} ({parts or 'nothing yet'}), {amount(found.free_bytes)} free on it"]
