@@ -30,6 +30,7 @@ class Stack:
     app: str
     mlflow: str
     prefect: str
+    folder: str = ""  # of the state, which a copy of the file is not in
 
     @classmethod
     def of_this(cls, app: str, mlflow: str, prefect: str) -> Self:
@@ -66,7 +67,8 @@ def told(other: Stack | None) -> str:
 def write_down(project: Project, stack: Stack) -> None:
     part = project.state / f".{NAME}.part"
     values = {name: getattr(stack, name) for name in ("since", "app", "mlflow", "prefect")}
-    part.write_text(json.dumps({"process": stack.process.as_dict(), **values}, indent=1), encoding="utf-8")
+    values |= {"process": stack.process.as_dict(), "folder": project.identity()}
+    part.write_text(json.dumps(values, indent=1), encoding="utf-8")
     part.replace(project.state / NAME)
 
 
@@ -75,7 +77,8 @@ def standing(project: Project) -> Stack | None:
     with suppress(OSError, ValueError, TypeError, KeyError):
         found = json.loads((project.state / NAME).read_text(encoding="utf-8"))
         stack = Stack(**found | {"process": Process(**found["process"])})
-        return stack if stack.process.is_here() and stack.process.lives() else None
+        ours = stack.folder in ("", project.identity())
+        return stack if ours and stack.process.is_here() and stack.process.lives() else None
     return None
 
 

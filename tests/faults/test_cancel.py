@@ -1,9 +1,11 @@
 """A cancel ends every process of a run, also those that ignore signals, and proves it; and what dies is told so."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -134,6 +136,21 @@ def test_the_proof_that_a_killed_canceller_left_open_is_brought_to_its_end(proje
     ]
     assert pivotline(project, "cancel", workspace.name)[0] == 2
     assert list(runs.life(project, record(workspace))) == []
+
+
+def test_a_copy_of_the_state_folder_neither_claims_a_run_that_lives_nor_ends_its_processes(project: Project) -> None:
+    process = Command(project, "run", "--set", "train.seed=28", TRIAL="train:gate")
+    workspace = arrived(project, process)
+    copy = replace(project, state=project.root / "copy")
+    shutil.copytree(project.state, copy.state, symlinks=True)
+    assert "is a copy" in state_json(copy, workspace.name)["message"]
+    code, said = pivotline(copy, "cancel", workspace.name)
+    assert (code, said) == (2, f"error: run {workspace.name} is crashed: there is nothing to cancel\n")
+    assert record(copy.workspace(workspace.name))["state"] == "crashed"
+    assert state_json(project, workspace.name)["state"] == "running"
+    (workspace / "go").touch()
+    process.wait()
+    assert record(workspace)["state"] == "done", process.said()
 
 
 def canceller(run_id: str) -> psutil.Process:
