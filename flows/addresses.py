@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from flows import runfile
 from flows.process import Process
 from flows.project import Project, find_project
+from model.content import read_json
 
 NAME = "up.json"
 PREFECT_URL = "http://127.0.0.1:4200/api"
@@ -75,7 +76,7 @@ def write_down(project: Project, stack: Stack) -> None:
 def standing(project: Project) -> Stack | None:
     """The stack whose process lives; None where there is none that we can tell of."""
     with suppress(OSError, ValueError, TypeError, KeyError):
-        found = json.loads((project.state / NAME).read_text(encoding="utf-8"))
+        found = read_json(project.state / NAME)
         stack = Stack(**found | {"process": Process(**found["process"])})
         ours = stack.folder in ("", project.identity())
         return stack if ours and stack.process.is_here() and stack.process.lives() else None
