@@ -175,6 +175,21 @@ def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:
     assert [record(workspace)["stages"][name]["state"] for name in ("preprocess", "train")] == ["cached", "done"]
 
 
+@pytest.mark.parametrize(("before", "seed"), [((), 36), (("nohup",), 37)], ids=["plainly", "with nohup"])
+def test_a_run_whose_terminal_is_closed(project: Project, before: tuple[str, ...], seed: int) -> None:
+    """It saves, and its end is written down; unless it was told to outlive its terminal."""
+    process = Command(project, "run", "--set", f"train.seed={seed}", before=before, TRIAL="train:polite")
+    workspace = arrived(project, process)
+    os.kill(process.pid, signal.SIGHUP)
+    if before:
+        time.sleep(1)
+        assert process.runs()
+        os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(20) == (143 if before else 129)
+    assert record(workspace)["message"] == ("ended by SIGTERM" if before else "ended by SIGHUP")
+    assert living(workspace) == []
+
+
 @pytest.mark.parametrize("victim", ["run", "dvc", "stage"])
 def test_a_kill_of(project: Project, victim: str) -> None:
     """Whichever process dies, the others end, the run is told to have crashed, and it can be resumed."""
