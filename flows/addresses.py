@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from flows import runfile
 from flows.process import Process
 from flows.project import Project, find_project
+from model.content import read_json
 
 NAME = "up.json"
 PREFECT_URL = "http://127.0.0.1:4200/api"
@@ -30,6 +31,7 @@ class Stack:
     app: str
     mlflow: str
     prefect: str
+    folder: str = ""  # of the state, which a copy of the file is not in
 
     @classmethod
     def of_this(cls, app: str, mlflow: str, prefect: str) -> Self:
@@ -66,16 +68,18 @@ def told(other: Stack | None) -> str:
 def write_down(project: Project, stack: Stack) -> None:
     part = project.state / f".{NAME}.part"
     values = {name: getattr(stack, name) for name in ("since", "app", "mlflow", "prefect")}
-    part.write_text(json.dumps({"process": stack.process.as_dict(), **values}, indent=1), encoding="utf-8")
+    values |= {"process": stack.process.as_dict(), "folder": project.identity()}
+    part.write_text(json.dumps(values, indent=1), encoding="utf-8")
     part.replace(project.state / NAME)
 
 
 def standing(project: Project) -> Stack | None:
     """The stack whose process lives; None where there is none that we can tell of."""
     with suppress(OSError, ValueError, TypeError, KeyError):
-        found = json.loads((project.state / NAME).read_text(encoding="utf-8"))
+        found = read_json(project.state / NAME)
         stack = Stack(**found | {"process": Process(**found["process"])})
-        return stack if stack.process.is_here() and stack.process.lives() else None
+        ours = stack.folder in ("", project.identity())
+        return stack if ours and stack.process.is_here() and stack.process.lives() else None
     return None
 
 

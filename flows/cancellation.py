@@ -136,8 +136,16 @@ def end_run(project: Project, attempt: Attempt, prove: Prove) -> list[Process]:
             send(process, signal.SIGKILL)
         wait_gone(left, KILL_S)
         prove(f"process {attempt.process.pid} did not end: killed {clock()}")
+    wait_free(project, attempt.run_id)
     write_down(project, attempt)
     return found
+
+
+def wait_free(project: Project, run_id: str) -> None:
+    """The kernel takes the lock back from a killed process a moment after that has ended, with its last thread."""
+    deadline = time.monotonic() + KILL_S
+    while is_held(project, run_id) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def ended_within(project: Project, attempt: Attempt, wait_s: float) -> bool:

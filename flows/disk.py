@@ -14,6 +14,7 @@ KINDS = ("checkpoints", "models", "dataset cache", "records", "logs", "other")
 RECORDS = ("mlflow.db", "prefect", "locks")
 GB = 10**9
 REMOVING = ".removing-"
+UNSEEN = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,17 +60,21 @@ def kind(project: Project, path: Path) -> str:
 def entries(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Every file and link below a folder, itself included when it is one.
 
-    What vanishes meanwhile is left out, and so is what another user keeps to himself.
+    What vanishes meanwhile is left out, and so is what another user keeps to himself, or lies too deep to be named.
     """
-    try:
-        info = root.lstat()
-        inside = sorted(root.iterdir()) if stat.S_ISDIR(info.st_mode) else []
-    except (FileNotFoundError, PermissionError):
-        return
-    if not stat.S_ISDIR(info.st_mode):
-        yield root, info
-    for path in inside:
-        yield from entries(path)
+    waiting = [root]
+    while waiting:
+        path = waiting.pop()
+        try:
+            info = path.lstat()
+            folder = stat.S_ISDIR(info.st_mode)
+            waiting += sorted(path.iterdir(), reverse=True) if folder else []
+        except OSError as error:
+            if error.errno not in UNSEEN:
+                raise
+            continue
+        if not folder:
+            yield path, info
 
 
 def free_bytes(project: Project) -> int:

@@ -102,6 +102,9 @@ def classified(error: BaseException) -> Report:
         return Report(code=BAD_INPUT, message=f"{error.filename}: {(error.strerror or 'not found').lower()}")
     if isinstance(error, OSError) and error.errno in RESOURCE_ERRNOS:
         return Report(code=RESOURCES, message=refused(error))
+    if isinstance(error, shutil.Error):  # of a folder that was copied: one entry a file that was not
+        more = f", and {len(error.args[0]) - 1:,} files more were not copied" if len(error.args[0]) > 1 else ""
+        return Report(code=RESOURCES, message=f"{error.args[0][0][2]}{more}; `pivotline prune` may free room")
     if isinstance(error, OSError):
         return Report(code=RESOURCES, message=f"{error.filename}: {error.strerror}" if error.filename else str(error))
     if isinstance(error, ValueError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from flows.ledger import Attempt
 from flows.process import Process
 from flows.project import Project
+from model.content import read_json
 
 
 def note(project: Project, attempt: Attempt) -> None:
@@ -25,7 +26,7 @@ def note(project: Project, attempt: Attempt) -> None:
 def noted(project: Project, run_id: str) -> Attempt | None:
     """What the holder noted last, also one that died; None where there is no note that can be read."""
     try:
-        found = json.loads(place(project, run_id).read_text(encoding="utf-8"))
+        found = read_json(place(project, run_id))
         found["process"] = Process.told(found["process"])
         found["group"] = Process.told(found["group"]) if found["group"] else None
         made = Attempt(**found | {"untold": tuple(found["untold"])})

@@ -16,6 +16,7 @@ from typing import Any
 
 from flows.process import Process
 from flows.project import Project
+from model.content import read_json
 
 LASTS_S = 600.0
 OPEN, USED = "an open page shows it", "it was used within ten minutes"
@@ -79,7 +80,7 @@ def leases(project: Project) -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in (path for path in (folder.iterdir() if folder.is_dir() else ()) if path.suffix == ".json"):
         with suppress(*UNREAD):
             secret = not os.access(path, os.R_OK) and time.time() - path.stat().st_mtime < LASTS_S
-            lease = SECRET if secret else json.loads(path.read_text(encoding="utf-8"))
+            lease = SECRET if secret else read_json(path)
             if secret or in_force(lease):
                 yield path, lease
             else:

@@ -8,13 +8,14 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from flows import holder
+from flows import holder, runfile
 from flows.ledger import Attempt, Ledger, LedgerError
 from flows.process import Process, boot_id
 from flows.project import Project
 
 UNBEGUN, UNBEGUN_S = "the process that asked for it ended before it began", 120.0  # seconds after it was frozen
 GONE = "its process ended without a word"
+COPIED = "this state folder is a copy, and no process runs it here"
 
 
 def run_lock(project: Project, run_id: str) -> FileLock:
@@ -55,7 +56,7 @@ def death(project: Project, run_id: str, attempt: Attempt | None) -> str | None:
     if is_held(project, run_id):
         return None
     if attempt is None or attempt.ended_at:
-        return GONE
+        return COPIED if attempt is None and is_copy(project, run_id) else GONE
     owner = attempt.process
     if owner.boot_id == boot_id():  # one kernel, so one set of locks, however many containers
         return (
@@ -84,9 +85,25 @@ def where(attempt: Attempt) -> str:
 
 
 def newest(project: Project, run_id: str) -> Attempt | None:
-    """The latest attempt as the ledger knows it, or as the process that holds the run noted it: whoever knows more."""
+    """The latest attempt as the ledger knows it, or as the process that holds the run noted it: whoever knows more.
+
+    What they were told in the folder that ours is a copy of counts for nothing: processes that we see are not ours.
+    """
     told = [holder.noted(project, run_id)]
     with suppress(LedgerError):
         told.append(Ledger(project).newest(run_id))
-    known = [found for found in told if found]
+    copied = is_copy(project, run_id)
+    known = [found for found in told if found and not (copied and is_of_this_boot(found.process))]
     return max(known, key=lambda found: (found.attempt, bool(found.ended_at), found.beat_at), default=None)
+
+
+def is_copy(project: Project, run_id: str) -> bool:
+    """Whether the run was begun in another state folder, of which this one is a copy."""
+    with suppress(ValueError, FileNotFoundError):
+        begun = (runfile.read(project.workspace(run_id)) or {}).get("folder")
+        return begun not in (None, project.identity())
+    return False
+
+
+def is_of_this_boot(process: Process) -> bool:
+    return process.boot_id == boot_id() and process.is_here()

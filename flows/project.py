@@ -35,6 +35,11 @@ class Project:
     def workspace(self, run_id: str) -> Path:
         return self.runs / run_id
 
+    def identity(self) -> str:
+        """Which folder the state is, wherever it is moved or mounted; a copy of it is another one."""
+        info = self.state.stat()
+        return f"{info.st_dev}:{info.st_ino}"
+
     def make_state(self) -> None:
         """Makes the state folder. Raises ResourceError naming it when it cannot be made or written to."""
         try:

@@ -106,6 +106,7 @@ def begin(project: Project, workspace: Path, facts: dict[str, Any]) -> dict[str,
             started_ms=record.get("started_ms") or int(started.timestamp() * 1000),
             message=None,
             recorded=False,
+            folder=project.identity(),
             memory_kills=of_machine(),
             **facts,
         )

@@ -50,6 +50,8 @@ def read(workspace: Path) -> dict[str, Any] | None:
     """
     path = workspace / NAME
     try:
+        if path.exists() and not path.is_file():  # to read a pipe would be to wait for ever
+            raise ValueError("it is no file")
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None

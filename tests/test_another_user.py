@@ -71,7 +71,7 @@ def said(project: Project, *words: str) -> tuple[int, Any]:
     told = {"PIVOTLINE_PROJECT": str(project.root), "PIVOTLINE_STATE": str(project.state), "PYTHONPATH": str(ROOT)}
     told |= {"PREFECT_API_URL": "http://127.0.0.1:9/api"}
     command = [*PLAIN, sys.executable, "-m", "flows.cli", *words, "--json"]
-    done = subprocess.run(command, env=kept | told, cwd=project.root, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=kept | told, cwd=project.root, capture_output=True, text=True, timeout=60)
     return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from flows import cancellation, holder, runfile
 from flows.errors import ResourceError
 from flows.keeper import Keeper, holding
 from flows.ledger import Attempt
-from flows.life import cancel_lock
+from flows.life import cancel_lock, run_lock
 from flows.patrol import Patrol
 from flows.process import Process
 from flows.project import Project
@@ -64,6 +66,19 @@ def test_a_run_that_the_ledger_lost_is_ended_all_the_same(project: Project, monk
     proof = (runfile.read(project.workspace(RUN)) or {})["proof"]
     assert proof[0].startswith("training stopped ")
     assert "2 processes ended" in proof
+
+
+def test_an_end_is_written_down_though_the_lock_is_let_go_a_moment_after_it(project: Project) -> None:
+    """As by a process of many threads that is killed: the first has ended when the last still holds the files."""
+    run, process = sleeper()
+    noted(project, process)
+    runfile.update(project.workspace(RUN), cancel_asked_at=runfile.now(), proved=False)
+    lock = FileLock(run_lock(project, RUN).lock_file, thread_local=False)
+    lock.acquire()
+    threading.Timer(1.0, lock.release).start()
+    cancellation.carry_out(project, RUN)
+    record = runfile.read(project.workspace(RUN)) or {}
+    assert (run.wait(5), record["state"], record["proved"]) == (-15, "cancelled", True)
 
 
 def test_a_second_cancel_starts_again_what_came_to_no_end(project: Project, starts: list[str]) -> None:

@@ -49,7 +49,7 @@ def link_to_itself(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"), [(folder_there, "Is a directory"), (link_to_itself, "Too many levels of symbolic links")]
+    ("make", "words"), [(folder_there, "it is no file"), (link_to_itself, "Too many levels of symbolic links")]
 )
 def test_what_is_no_file_is_named_and_hides_no_other_run(
     tmp_path: Path, make: Callable[[Path], None], words: str

@@ -1,6 +1,8 @@
 """What a user reads of an error: never without end, and nothing that a terminal would carry out."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,18 @@ def test_a_long_sentence_is_cut_and_says_how_long_it_was() -> None:
     assert len(said) == MOST_CHARACTERS
     assert said.endswith("… (cut: 2,000,000 characters in all)")
     assert classify(ValueError(said)).message == said
+
+
+def test_of_a_folder_that_was_not_copied_the_first_file_is_told_and_the_others_counted(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    for name in ("a", "b", "c"):
+        os.mkfifo(tmp_path / "source" / name)
+    with pytest.raises(shutil.Error) as caught:
+        shutil.copytree(tmp_path / "source", tmp_path / "target")
+    said = classify(caught.value)
+    assert said.code == RESOURCES
+    assert said.message.startswith(f"`{tmp_path / 'source'}/")
+    assert said.message.endswith(", and 2 files more were not copied; `pivotline prune` may free room")
 
 
 def test_of_many_lines_the_first_are_told_and_the_others_counted() -> None:

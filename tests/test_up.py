@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,9 @@ def test_a_state_folder_has_one_stack(project: Project) -> None:
         assert len(done.stderr.strip().splitlines()) == 1
     with addresses.alone(project, addresses.Stack.of_this(**PLACES)):  # what a killed one left is in nobody's way
         assert addresses.standing(project)
+        copied = replace(project, state=project.root / "copy")
+        shutil.copytree(project.state, copied.state)
+        assert addresses.standing(copied) is None
     assert not (project.state / addresses.NAME).exists()
 
 

@@ -6,7 +6,7 @@ import sys
 import typer
 
 from flows import output
-from flows.errors import SERVICE_DOWN, TERMINATED
+from flows.errors import SERVICE_DOWN
 from flows.project import Project
 
 CANCELLED = "cancelled; what was complete is kept"
@@ -14,7 +14,9 @@ CANCELLED = "cancelled; what was complete is kept"
 
 def carry_on(project: Project, run_id: str, as_json: bool) -> None:
     """Runs a frozen run here, and shows what came of it."""
-    signal.signal(signal.SIGTERM, terminated)
+    for sign in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(sign) != signal.SIG_IGN:  # as `nohup` wants it
+            signal.signal(sign, terminated)
     from flows.run import execute, plainly
     from flows.summary import describe
 
@@ -27,7 +29,7 @@ def carry_on(project: Project, run_id: str, as_json: bool) -> None:
         raise typer.Exit(SERVICE_DOWN)
 
 
-def terminated(*_: object) -> None:
-    """Ends a run on SIGTERM as Ctrl-C does: its stage is ended with it, and it is written down as cancelled."""
+def terminated(sign: int, *_: object) -> None:
+    """Ends a run on SIGTERM, or with its terminal, as Ctrl-C does: with its stage, written down as cancelled."""
     output.quiet(CANCELLED)
-    sys.exit(TERMINATED)
+    sys.exit(128 + sign)

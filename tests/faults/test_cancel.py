@@ -1,9 +1,11 @@
 """A cancel ends every process of a run, also those that ignore signals, and proves it; and what dies is told so."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -136,6 +138,21 @@ def test_the_proof_that_a_killed_canceller_left_open_is_brought_to_its_end(proje
     assert list(runs.life(project, record(workspace))) == []
 
 
+def test_a_copy_of_the_state_folder_neither_claims_a_run_that_lives_nor_ends_its_processes(project: Project) -> None:
+    process = Command(project, "run", "--set", "train.seed=28", TRIAL="train:gate")
+    workspace = arrived(project, process)
+    copy = replace(project, state=project.root / "copy")
+    shutil.copytree(project.state, copy.state, symlinks=True)
+    assert "is a copy" in state_json(copy, workspace.name)["message"]
+    code, said = pivotline(copy, "cancel", workspace.name)
+    assert (code, said) == (2, f"error: run {workspace.name} is crashed: there is nothing to cancel\n")
+    assert record(copy.workspace(workspace.name))["state"] == "crashed"
+    assert state_json(project, workspace.name)["state"] == "running"
+    (workspace / "go").touch()
+    process.wait()
+    assert record(workspace)["state"] == "done", process.said()
+
+
 def canceller(run_id: str) -> psutil.Process:
     """The process that carries out the cancel of a run."""
     words = ["-m", "flows.cancellation", run_id]
@@ -156,6 +173,21 @@ def test_a_cancelled_run_is_resumed_to_its_end(project: Project) -> None:
     assert code == 5, said  # the scripted stages leave no whole result
     assert record(workspace)["attempt"] == 2, said
     assert [record(workspace)["stages"][name]["state"] for name in ("preprocess", "train")] == ["cached", "done"]
+
+
+@pytest.mark.parametrize(("before", "seed"), [((), 36), (("nohup",), 37)], ids=["plainly", "with nohup"])
+def test_a_run_whose_terminal_is_closed(project: Project, before: tuple[str, ...], seed: int) -> None:
+    """It saves, and its end is written down; unless it was told to outlive its terminal."""
+    process = Command(project, "run", "--set", f"train.seed={seed}", before=before, TRIAL="train:polite")
+    workspace = arrived(project, process)
+    os.kill(process.pid, signal.SIGHUP)
+    if before:
+        time.sleep(1)
+        assert process.runs()
+        os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(20) == (143 if before else 129)
+    assert record(workspace)["message"] == ("ended by SIGTERM" if before else "ended by SIGHUP")
+    assert living(workspace) == []
 
 
 @pytest.mark.parametrize("victim", ["run", "dvc", "stage"])
