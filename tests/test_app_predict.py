@@ -151,6 +151,16 @@ def test_text_of_people_is_text(market: Candles, monkeypatch: pytest.MonkeyPatch
     assert not live(said(page))
 
 
+def test_a_wrong_answer_here_is_told_above_the_candles_and_others_are_rings(market: Candles, tmp_path: Path) -> None:
+    name = version(tmp_path / "data")
+    rows = judgement(market, "t1").rows
+    said = answer(market, 1, rows[0].time, name)
+    window = dataset_reader.window(name, "SIM/ETH", "1m", said.time)
+    told = [foresight.unseen(window, one, rows)[0][0]["label"]["formatter"] for one in (said, replace(said, time=0))]
+    assert told == [f"decided here: was {rows[0].actual}, said {rows[0].predicted}", "decided here"]
+    assert [ring["label"] for ring in foresight.mistakes(window, rows, said)] == [{"show": False}]
+
+
 def test_what_is_expected_stands_after_what_was_seen(market: Candles, tmp_path: Path) -> None:
     name = version(tmp_path / "data")
     said = answer(market, 1, int(market.close_time[-1]), name)

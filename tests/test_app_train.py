@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hostile import TEXTS
 from run_views import VERSION, Planner, dataset, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import address, backend, dead, newest, orders, outcome, prediction, traces
+from app import address, backend, dead, live, newest, orders, outcome, prediction, traces
 from app.format import plain
 from flows import control, summary
 from flows.control import Accepted
@@ -253,6 +254,18 @@ def test_the_running_run_can_be_cancelled_after_a_question(server: Server, monke
     page.button(key="cancel").click().run()
     assert not ended
     page.button(key="confirmed").click().run()
+    assert ended == [server.views[0].run_id]
+
+
+def test_a_cancel_that_comes_to_no_end_can_be_asked_for_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(backend, "cancel", lambda run_id: ended.append(run_id) or "asked")
+    now = datetime.now(UTC)
+    server.views = [run_view(1, "running", message="being cancelled", cancel_asked_at=now.isoformat())]
+    assert opened().button(key="cancel").disabled
+    long_ago = (now - timedelta(seconds=live.ASK_AGAIN_S + 1)).isoformat()
+    server.views = [replace(server.views[0], cancel_asked_at=long_ago)]
+    opened().button(key="again").click().run()
     assert ended == [server.views[0].run_id]
 
 

@@ -147,11 +147,12 @@ def candles(said: Prediction, source: str, trades: list[Annotation], timeframe: 
     missing = shown.visible(said.time) + ahead + 1 - len(shown.open_time)
     shown = foresight.extended(shown, missing) if missing > 0 else shown
     table = foresight.with_expected(frame(shown), shown, said)
-    lines, areas = foresight.unseen(shown, said)
+    rows = judged.rows if judged else ()
+    lines, areas = foresight.unseen(shown, said, rows)
     names = table["time"].tolist()
     own = [trade for trade in trades if trade.symbol == said.symbol and shown.holds(trade.entry_time)]
     points = [point for trade in own for point in ends(shown, names, trade, False)]
-    points += foresight.mistakes(shown, judged.rows, said) if judged else []
+    points += foresight.mistakes(shown, rows, said)
     key = f"foresight {said.version} {said.time} {timeframe}"
 
     def clicked() -> None:
