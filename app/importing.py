@@ -19,7 +19,7 @@ MORE = re.compile(r" \((\d+) more\)$")  # on the first of several findings
 QUESTION, SAID = "version or import to put into data/", "what came of a change of data/"
 ANNOTATIONS_MIB, MOST_MIB = 64, 100  # of trades, and of a file of candles; the importer takes no more
 HERE, OWN = "Those of this dataset", "Own files"
-FINDINGS_HEIGHT = 282
+FINDINGS_HEIGHT, ROW_HEIGHT = 282, 56  # two lines a finding
 
 
 def button() -> None:
@@ -114,7 +114,8 @@ def findings(lines: list[str]) -> None:
     st.dataframe(
         {"Findings": lines},
         hide_index=True,
-        height=FINDINGS_HEIGHT if len(lines) > 7 else "auto",
+        height=FINDINGS_HEIGHT if len(lines) > 4 else "auto",
+        row_height=ROW_HEIGHT,
         column_config={"Findings": st.column_config.TextColumn()},
     )
 

@@ -135,7 +135,14 @@ def notice(view: RunView, views: list[RunView]) -> None:
         failed = [detail for _, state, detail in view.stages if state in ("failed", "crashed") and detail]
         st.error(spoken(view.message or next(iter(failed), f"The run {view.state} without a word.")))
     elif view.message:
-        st.caption(spoken(view.message))
+        st.caption(spoken(whole(view.state, view.message)))
+
+
+def whole(state: str, message: str) -> str:
+    """The message as a sentence of its own: `as it was asked for` is the end of one."""
+    ended = state == "cancelled" and not message.startswith(state)
+    said = f"{state} {message}" if ended else message
+    return f"{said[:1].upper()}{said[1:]}"
 
 
 def curves(rows: Traces, growing: bool) -> None:

@@ -83,6 +83,7 @@ def test_a_typed_time_and_a_trade_go_into_the_address(market: Candles) -> None:
     assert page.query_params["time"] == "2024-08-01 12:00"
     page.text_input(key="typed time").set_value("soon").run()
     assert page.query_params["time"] == "2024-08-01 12:00"
+    assert [entry.value for entry in page.warning] == ["soon is no time; expected one like 2026-11-28 14:10, UTC."]
     page.selectbox(key="jump").set_value("t900 entry").run()
     assert page.query_params["time"] == "2024-08-01 15:01"
     assert not page.exception

@@ -269,6 +269,12 @@ def test_a_cancel_that_comes_to_no_end_can_be_asked_for_again(server: Server, mo
     assert ended == [server.views[0].run_id]
 
 
+def test_the_word_on_a_run_that_ended_is_a_sentence() -> None:
+    assert live.whole("cancelled", "as it was asked for") == "Cancelled as it was asked for"
+    assert live.whole("cancelled", "cancelled before it started") == "Cancelled before it started"
+    assert live.whole("running", "being cancelled") == "Being cancelled"
+
+
 def test_updates_are_those_of_a_run_with_the_same_samples_else_counted(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
