@@ -82,7 +82,7 @@ def table(views: Sequence[RunView], selected: Sequence[str], on_select: Callable
     ids = [view.run_id for view in views]
     shown = columns(views)
     shown["State"] = [[state] for state in shown["State"]]
-    shown[TOOK] = [None if value is None else timedelta(seconds=ceil(value)) for value in shown[TOOK]]
+    shown[TOOK] = [None if value is None else rounded(value) for value in shown[TOOK]]
     key = f"runs {hash(tuple(ids))}"  # a selection is row numbers: it holds for this list of runs alone
     st.dataframe(
         shown,
@@ -95,6 +95,11 @@ def table(views: Sequence[RunView], selected: Sequence[str], on_select: Callable
         selection_default={"selection": {"rows": [row for row, run_id in enumerate(ids) if run_id in selected]}},
         on_select=lambda: on_select(key, ids),
     )
+
+
+def rounded(spent_s: float) -> timedelta:
+    """To whole seconds, a longer time to whole minutes, as times are written everywhere."""
+    return timedelta(seconds=ceil(spent_s)) if spent_s < 99.5 else timedelta(minutes=round(spent_s / 60))
 
 
 def config() -> dict[str, Any]:

@@ -103,7 +103,7 @@ def table(items: tuple[PruneItem, ...]) -> None:
         hide_index=True,
         height=TABLE_HEIGHT if len(listed) > 7 else "auto",
         column_config={
-            "What": st.column_config.TextColumn(width=300),
+            "What": st.column_config.TextColumn(width=240),
             "Of": st.column_config.TextColumn(width=80),
             "Size": st.column_config.TextColumn(alignment="right", width=75),
             "Plan": st.column_config.TextColumn(width=70),

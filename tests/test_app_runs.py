@@ -341,4 +341,5 @@ def test_a_short_run_took_its_seconds_and_not_no_minutes(server: Server) -> None
     server.views = [replace(done_view(1), ended_at="2026-11-30T07:10:02.800+00:00")]
     (took,) = opened().dataframe[0].value["Took, s"]
     assert took == timedelta(seconds=3)
+    assert catalogue.rounded(3550) == timedelta(minutes=59)
     assert catalogue.columns(server.views)["Took, s"] == [2.8]  # in a file it is a number
