@@ -253,8 +253,10 @@ def test_the_running_run_can_be_cancelled_after_a_question(server: Server, monke
     page = opened()
     page.button(key="cancel").click().run()
     assert not ended
+    page.run()  # a service that came back draws the whole view anew: the question stays
     page.button(key="confirmed").click().run()
     assert ended == [server.views[0].run_id]
+    assert not [button for button in page.run().button if button.key == "confirmed"]
 
 
 def test_a_cancel_that_comes_to_no_end_can_be_asked_for_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
