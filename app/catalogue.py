@@ -34,8 +34,9 @@ def filtered(views: Sequence[RunView]) -> list[RunView]:
 
 
 def choice(name: str, views: Sequence[RunView]) -> list[str]:
+    """In the plural: Size and Memory have one `kind` in their address, and Streamlit would give them this list."""
     options = list(dict.fromkeys(FILTERS[name](view) for view in views))
-    return st.multiselect(name, options, width=170, placeholder="all", key=name.lower(), bind=ADDRESS)
+    return st.multiselect(name, options, width=170, placeholder="all", key=f"{name.lower()}s", bind=ADDRESS)
 
 
 def passes(view: RunView, wanted: str, chosen: dict[str, list[str]]) -> bool:
