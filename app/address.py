@@ -11,7 +11,7 @@ from flows.params import Params, change, parse_value
 from flows.runview import RunView
 
 COMPARE = "compare"
-DATASET, VERSION = "data", "version"  # of a dataset and of a model; the filters of Runs have the name `dataset`
+DATASET, VERSION = "data", "version"  # of a dataset, and of a registered model
 CHOSEN_DATASET = "chosen dataset version"  # in the form
 TAKEN = "settings of the address that are in the form, and why not"
 MOST = 6  # runs side by side: more cannot be told apart

@@ -34,8 +34,9 @@ def filtered(views: Sequence[RunView]) -> list[RunView]:
 
 
 def choice(name: str, views: Sequence[RunView]) -> list[str]:
+    """In the plural: Size and Memory have one `kind` in their address, and Streamlit would give them this list."""
     options = list(dict.fromkeys(FILTERS[name](view) for view in views))
-    return st.multiselect(name, options, width=170, placeholder="all", key=name.lower(), bind=ADDRESS)
+    return st.multiselect(name, options, width=170, placeholder="all", key=f"{name.lower()}s", bind=ADDRESS)
 
 
 def passes(view: RunView, wanted: str, chosen: dict[str, list[str]]) -> bool:
@@ -82,7 +83,7 @@ def table(views: Sequence[RunView], selected: Sequence[str], on_select: Callable
     ids = [view.run_id for view in views]
     shown = columns(views)
     shown["State"] = [[state] for state in shown["State"]]
-    shown[TOOK] = [None if value is None else timedelta(seconds=ceil(value)) for value in shown[TOOK]]
+    shown[TOOK] = [None if value is None else rounded(value) for value in shown[TOOK]]
     key = f"runs {hash(tuple(ids))}"  # a selection is row numbers: it holds for this list of runs alone
     st.dataframe(
         shown,
@@ -95,6 +96,11 @@ def table(views: Sequence[RunView], selected: Sequence[str], on_select: Callable
         selection_default={"selection": {"rows": [row for row, run_id in enumerate(ids) if run_id in selected]}},
         on_select=lambda: on_select(key, ids),
     )
+
+
+def rounded(spent_s: float) -> timedelta:
+    """To whole seconds, a longer time to whole minutes, as times are written everywhere."""
+    return timedelta(seconds=ceil(spent_s)) if spent_s < 99.5 else timedelta(minutes=round(spent_s / 60))
 
 
 def config() -> dict[str, Any]:

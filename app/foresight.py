@@ -114,12 +114,21 @@ def called(levels: list[int]) -> str:
     return f"level {levels[0]}" if len(levels) == 1 else f"levels {', '.join(map(str, sorted(levels)))}"
 
 
-def unseen(window: Window, said: Prediction) -> tuple[list[Option], list[list[Option]]]:
-    """The line of the decision, and the shade over everything after the last candle that was seen."""
+def unseen(window: Window, said: Prediction, rows: tuple[Judged, ...] = ()) -> tuple[list[Option], list[list[Option]]]:
+    """The line of the decision, and the shade over everything after the last candle that was seen.
+
+    `rows`: the test split, which tells of a wrong answer here.
+    """
     names, seen = labels(window), max(window.visible(said.time), 0)
     label = {"show": True, "position": "insideTop", "fontSize": 11, "color": MUTED}
     area: list[Option] = [{"xAxis": names[seen], "name": UNSEEN, "label": label}, {"xAxis": names[-1]}]
-    return [decided(names[seen], "decided here")], [area]
+    wrong = next((row for row in rows if is_wrong(row, said) and row.time == said.time), None)
+    told = f"decided here: was {wrong.actual}, said {wrong.predicted}" if wrong else "decided here"
+    return [decided(names[seen], told)], [area]
+
+
+def is_wrong(row: Judged, said: Prediction) -> bool:
+    return row.symbol == said.symbol and row.actual != row.predicted
 
 
 def mistakes(window: Window, rows: tuple[Judged, ...], said: Prediction) -> list[Option]:
@@ -127,10 +136,8 @@ def mistakes(window: Window, rows: tuple[Judged, ...], said: Prediction) -> list
     names, found = labels(window), []
     for row in rows:
         place = window.visible(row.time)
-        if row.symbol != said.symbol or row.actual == row.predicted or place < 0 or not window.holds(row.time):
+        if not is_wrong(row, said) or place < 0 or not window.holds(row.time):
             continue
-        here = row.time == said.time
-        text = written(f"was {row.actual}, said {row.predicted}", STOP, position="top")
         found.append(
             {
                 "coord": [names[place], float(window.values[place, 1])],
@@ -141,9 +148,9 @@ def mistakes(window: Window, rows: tuple[Judged, ...], said: Prediction) -> list
                     "color": "transparent",
                     "borderColor": STOP,
                     "borderWidth": 2,
-                    "opacity": 1 if here else 0.6,
+                    "opacity": 1 if row.time == said.time else 0.6,
                 },
-                "label": text if here else {"show": False},
+                "label": {"show": False},
             }
         )
     return found

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import dataset_reader
+from app import dataset_reader, text_table
 from app.candle_files import candle_files
 from app.format import plain, several, short, spoken
 from app.orders import REFUSALS
@@ -19,7 +19,7 @@ MORE = re.compile(r" \((\d+) more\)$")  # on the first of several findings
 QUESTION, SAID = "version or import to put into data/", "what came of a change of data/"
 ANNOTATIONS_MIB, MOST_MIB = 64, 100  # of trades, and of a file of candles; the importer takes no more
 HERE, OWN = "Those of this dataset", "Own files"
-FINDINGS_HEIGHT = 282
+FINDINGS_HEIGHT, LINES_IN_SIGHT, MOST_FINDINGS = 282, 5, 1000
 
 
 def button() -> None:
@@ -111,12 +111,11 @@ def result(known: list[LibraryEntry]) -> None:
 
 
 def findings(lines: list[str]) -> None:
-    st.dataframe(
-        {"Findings": lines},
-        hide_index=True,
-        height=FINDINGS_HEIGHT if len(lines) > 7 else "auto",
-        column_config={"Findings": st.column_config.TextColumn()},
-    )
+    """Each in full, however long: a row of `st.dataframe` would be cut."""
+    with st.container(height=FINDINGS_HEIGHT if len(lines) > LINES_IN_SIGHT else "content", border=False):
+        text_table.draw(["Findings"], {str(at): [line] for at, line in enumerate(lines[:MOST_FINDINGS], 1)}, "findings")
+    if len(lines) > MOST_FINDINGS:
+        st.caption(f"The first {MOST_FINDINGS} of {several(len(lines), 'finding')}.")
 
 
 def accepted(ready: Imported, replaces: bool) -> None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import address, backend, charts, dead, newest, orders, outcome, traces
-from app.format import duration, plain, several, spoken, took, when
+from app.format import duration, plain, seconds, several, spoken, took, when
 from app.steps import step_line
 from app.traces import Traces
 from flows.runview import RunView
@@ -14,6 +14,8 @@ COLOUR = {"queued": "gray", "running": "blue", "done": "green", "failed": "red",
 HEADING = {"queued": "In the queue", "running": "Running now", "done": "Result"}
 CHANCE = 1 / 3
 LOG_LINES = 8
+ASK_AGAIN_S = 45.0  # longer than a cancel takes, one whose run is in another container too
+AGAIN = "The cancel has not come to its end. A second one changes nothing if the first still goes on."
 
 
 def follow(closed: bool) -> None:
@@ -99,11 +101,17 @@ def head(view: RunView, closed: bool) -> None:
 
 
 def stop(view: RunView) -> None:
-    """Asks for a run's end, which works with every service down."""
+    """Asks for a run's end, which works with every service down; once more where whoever carried it out has died."""
     ending = view.message == "being cancelled"
-    if st.button("Cancelling…" if ending else "Cancel run", key="cancel", disabled=ending):
+    if ending and overdue(view):
+        st.button("Ask again", key="again", help=AGAIN, on_click=orders.cancel, args=(view.run_id,))
+    elif st.button("Cancelling…" if ending else "Cancel run", key="cancel", disabled=ending):
         orders.may_cancel(view.run_id)
         st.rerun()
+
+
+def overdue(view: RunView) -> bool:
+    return (seconds(view.cancel_asked_at, None) or 0.0) > ASK_AGAIN_S
 
 
 def step_detail(view: RunView, name: str, state: str, detail: str) -> str:
@@ -127,7 +135,14 @@ def notice(view: RunView, views: list[RunView]) -> None:
         failed = [detail for _, state, detail in view.stages if state in ("failed", "crashed") and detail]
         st.error(spoken(view.message or next(iter(failed), f"The run {view.state} without a word.")))
     elif view.message:
-        st.caption(spoken(view.message))
+        st.caption(spoken(whole(view.state, view.message)))
+
+
+def whole(state: str, message: str) -> str:
+    """The message as a sentence of its own: `as it was asked for` is the end of one."""
+    ended = state == "cancelled" and not message.startswith(state)
+    said = f"{state} {message}" if ended else message
+    return f"{said[:1].upper()}{said[1:]}"
 
 
 def curves(rows: Traces, growing: bool) -> None:

@@ -63,24 +63,29 @@ def may_cancel(run_id: str) -> None:
 
 
 def ask_to_cancel() -> None:
-    """Opens the question that a press of Cancel run left behind, or says why the answer came to nothing."""
+    """Asks what a press of Cancel run left behind, until it is answered, or says why the answer came to nothing."""
     if reason := st.session_state.pop(KEPT_ON, None):
         st.error(spoken(reason))
-    if run_id := st.session_state.pop(CANCEL, None):
+    if run_id := st.session_state.get(CANCEL):
         confirm(run_id)
 
 
-@st.dialog("Cancel this run?")
+def keep_running() -> None:
+    st.session_state.pop(CANCEL, None)
+
+
+@st.dialog("Cancel this run?", on_dismiss=keep_running)
 def confirm(run_id: str) -> None:
     st.markdown(f"Run {plain(run_id)} ends within 15 s. Its complete checkpoints, curves and log stay.")
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep running"):
+        if st.button("Keep running", on_click=keep_running):
             st.rerun()
         if st.button("Cancel run", type="primary", key="confirmed", on_click=cancel, args=(run_id,)):
             st.rerun()
 
 
 def cancel(run_id: str) -> None:
+    st.session_state.pop(CANCEL, None)
     try:
         backend.cancel(run_id)
     except REFUSALS as error:

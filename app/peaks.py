@@ -1,7 +1,7 @@
 """Charts of peaks: over batch or sequence length with the sizes of cards, by part, and predicted against measured."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil
 from typing import Any
 
@@ -28,10 +28,20 @@ def over(lines: Mapping[str, Sequence[Point]], axis: str, **x: Any) -> Option:
         series[0]["markLine"] = cards(top)
     shown, step = scale(top)
     option = charts.curves("GiB, with the CUDA context", series, None, min=0, max=shown, interval=step, scale=False)
+    if not told_apart(lines, shown):
+        for entry in series[::2]:
+            entry["endLabel"] = {"show": False}
+        option["legend"] = charts.legend(list(lines))
     option["xAxis"] = charts.bottom_axis(axis, **x)
     option["grid"]["right"] = 112
     option["tooltip"] = {"trigger": "item", "confine": True, "formatter": "{b}"}
     return option
+
+
+def told_apart(lines: Mapping[str, Sequence[Point]], top: float) -> bool:
+    """Whether each line has room for its name at its end: a label's height of about a twentieth between any two."""
+    ends = [(points[-1][0], points[-1][1]) for points in lines.values() if points]
+    return all(abs(low[1] - high[1]) > top / 20 for low, high in combinations(ends, 2))
 
 
 def curve(name: str, points: Sequence[Point]) -> Option:

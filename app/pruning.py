@@ -42,18 +42,20 @@ def section() -> None:
     if not found.items:
         st.caption("There is nothing yet: a training leaves its checkpoints here.")
         return
-    rows, colours = bars(found.items)
-    st.echarts_chart(
-        charts.hbar(rows, colours),
-        height=16 + ROW_HEIGHT * len(rows),
-        key="bytes",
-        alt="Bytes by what protects them or lets them go",
-    )
-    notes = "".join(f" {plain(note)}." for note in found.notes)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    left, right = st.columns([5, 4], gap="medium")
+    with left:
+        rows, colours = bars(found.items)
+        st.echarts_chart(
+            charts.hbar(rows, colours),
+            height=16 + ROW_HEIGHT * len(rows),
+            key="bytes",
+            alt="Bytes by what protects them or lets them go",
+        )
+    with right:
         if st.button(f"Remove {several(going, 'item')}", disabled=not going, key="remove"):
             st.session_state[ASKED] = found
             st.rerun()
+        notes = "".join(f" {plain(note)}." for note in found.notes)
         st.caption(f"{outlook(found, going)} The budget for all of it is {size(found.budget_bytes)}.{notes}")
     table(found.items)
 
@@ -105,7 +107,7 @@ def table(items: tuple[PruneItem, ...]) -> None:
             "Of": st.column_config.TextColumn(width=80),
             "Size": st.column_config.TextColumn(alignment="right", width=75),
             "Plan": st.column_config.TextColumn(width=70),
-            "Why": st.column_config.TextColumn(width=600),
+            "Why": st.column_config.TextColumn(width=560),
         },
         key="plan",
     )

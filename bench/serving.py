@@ -74,5 +74,5 @@ def server_of(port: int) -> psutil.Process:
     return next(
         process
         for process in psutil.process_iter(["cmdline"])
-        if str(port) in (process.info["cmdline"] or []) and "streamlit" in process.info["cmdline"]
+        if str(port) in (process.info["cmdline"] or []) and {"app", "streamlit"} & set(process.info["cmdline"])
     )

@@ -74,6 +74,7 @@ class RunView:
     attempt: int = 1  # of the run; another one after each resume or retry
     resumable_step: int | None = None  # update of the checkpoint that an ended run can go on from
     proof: tuple[str, ...] = ()  # what is known of a cancel, in order
+    cancel_asked_at: str | None = None
     mlflow_run_id: str | None = None
     reason: str | None = None  # why a queued run waits
 
@@ -168,6 +169,7 @@ def view(
         attempt=record.get("attempt", 1),
         resumable_step=resumable_step(path, record) if state in RESUMABLE else None,
         proof=tuple(record.get("proof", ())),
+        cancel_asked_at=record.get("cancel_asked_at"),
         mlflow_run_id=record.get("mlflow_run_id") or (record.get("result") or {}).get("mlflow_run_id"),
         reason=reason,
     )

@@ -55,7 +55,7 @@ def servers(project: Project, ports: Ports) -> tuple[list[Server], Server]:
         ),
         Server(
             name="app",
-            command=module(f"streamlit run app/main.py --server.address {HOST} --server.port {ports.app}"),
+            command=module(f"app --server.address {HOST} --server.port {ports.app}"),
             health=f"{app}/_stcore/health",
             port=ports.app,
         ),

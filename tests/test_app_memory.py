@@ -232,6 +232,13 @@ def test_curves_stand_against_cards_with_what_cuda_itself_takes(
     assert {y for lines in drawn for points in lines.values() for _, y in points} == {needed(plan_of()) / GB}
 
 
+def test_curves_that_end_beside_each_other_are_named_in_a_legend() -> None:
+    for off, near in ((0.7, True), (4.5, False)):
+        option = peaks.over({"on": [(1, 0.5), (128, 0.6)], "off": [(1, 0.5), (128, off)]}, "batch size")
+        assert option["legend"]["show"] is near
+        assert [entry["endLabel"]["show"] for entry in option["series"][::2]] == [not near] * 2
+
+
 def test_the_largest_error_of_all_runs_is_told(planner: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
     def off(number: int, share: float) -> RunView:
         view = done_view(number)

@@ -83,6 +83,7 @@ def test_a_typed_time_and_a_trade_go_into_the_address(market: Candles) -> None:
     assert page.query_params["time"] == "2024-08-01 12:00"
     page.text_input(key="typed time").set_value("soon").run()
     assert page.query_params["time"] == "2024-08-01 12:00"
+    assert [entry.value for entry in page.warning] == ["soon is no time; expected one like 2026-11-28 14:10, UTC."]
     page.selectbox(key="jump").set_value("t900 entry").run()
     assert page.query_params["time"] == "2024-08-01 15:01"
     assert not page.exception
@@ -149,6 +150,16 @@ def test_text_of_people_is_text(market: Candles, monkeypatch: pytest.MonkeyPatch
     page = opened(time="2024-08-01 11:41")
     assert "the entry of" in said(page)
     assert not live(said(page))
+
+
+def test_a_wrong_answer_here_is_told_above_the_candles_and_others_are_rings(market: Candles, tmp_path: Path) -> None:
+    name = version(tmp_path / "data")
+    rows = judgement(market, "t1").rows
+    said = answer(market, 1, rows[0].time, name)
+    window = dataset_reader.window(name, "SIM/ETH", "1m", said.time)
+    told = [foresight.unseen(window, one, rows)[0][0]["label"]["formatter"] for one in (said, replace(said, time=0))]
+    assert told == [f"decided here: was {rows[0].actual}, said {rows[0].predicted}", "decided here"]
+    assert [ring["label"] for ring in foresight.mistakes(window, rows, said)] == [{"show": False}]
 
 
 def test_what_is_expected_stands_after_what_was_seen(market: Candles, tmp_path: Path) -> None:

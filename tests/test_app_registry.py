@@ -101,6 +101,14 @@ def test_the_champion_is_not_promoted_and_a_lone_one_has_no_way_back(server: dic
     assert page.button(key="roll back").disabled
 
 
+def test_versions_of_the_same_weights_are_told(server: dict[str, Any]) -> None:
+    server["versions"] = [replace(SECOND, weights_sha256="cd" * 32), CHAMPION]
+    assert "Same weights" not in said(opened())
+    registry_reader.registry.clear()
+    server["versions"] = [SECOND, CHAMPION]
+    assert "version 1: each run registers its own" in said(opened()).replace("\\", "")
+
+
 def test_rolling_back_asks_and_names_both_versions(server: dict[str, Any]) -> None:
     server["earlier"] = 7
     page = press(opened(version="1"), "Roll back to version 7")

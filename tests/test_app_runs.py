@@ -94,9 +94,9 @@ def test_all_runs_are_shown_and_nothing_is_compared_unasked(server: Server) -> N
 
 
 def test_filters_come_from_the_address_and_can_be_changed(server: Server) -> None:
-    page = opened(state="failed")
+    page = opened(states="failed")
     assert shown(page) == [server.views[3].run_id]
-    page.multiselect(key="state").set_value([])
+    page.multiselect(key="states").set_value([])
     page.text_input(key="find").set_value(server.views[2].run_id[-6:]).run()
     assert shown(page) == [server.views[2].run_id]
 
@@ -192,7 +192,7 @@ def test_same_again_opens_the_form_with_the_settings_of_the_run(
     assert page.number_input(key="train.learning_rate").value == 0.001
     assert page.number_input(key="train.batch_size").value is None
     assert page.toggle(key="train.checkpointing").value is False
-    assert page.query_params[address.DATASET] == VERSION  # no filter of Runs has its name
+    assert page.query_params[address.DATASET] == VERSION  # no input of Runs has its name
 
     page.number_input(key="train.seed").set_value(9).run()
     assert page.number_input(key="train.seed").value == 9  # what the address says is filled in once
@@ -307,7 +307,7 @@ def test_runs_that_a_filter_hides_stay_compared(server: Server, monkeypatch: pyt
 
     monkeypatch.setattr(catalogue, "table", tick_the_first)
     hidden, ticked = server.views[2].run_id, server.views[3].run_id
-    page = opened(compare=hidden, state="failed")
+    page = opened(compare=hidden, states="failed")
     assert page.query_params[address.COMPARE] == f"{hidden},{ticked}"
 
 
@@ -341,4 +341,15 @@ def test_a_short_run_took_its_seconds_and_not_no_minutes(server: Server) -> None
     server.views = [replace(done_view(1), ended_at="2026-11-30T07:10:02.800+00:00")]
     (took,) = opened().dataframe[0].value["Took, s"]
     assert took == timedelta(seconds=3)
+    assert catalogue.rounded(3550) == timedelta(minutes=59)
     assert catalogue.columns(server.views)["Took, s"] == [2.8]  # in a file it is a number
+
+
+def test_a_filter_is_no_choice_of_another_view(server: Server) -> None:
+    page = opened(presets="lite")
+    page.switch_page("views/size.py")
+    page.query_params.clear()
+    page.run()
+    assert not page.exception
+    assert "preset" not in page.query_params
+    assert page.get("button_group")[1].value == "base"  # type: ignore[attr-defined]

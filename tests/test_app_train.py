@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hostile import TEXTS
 from run_views import VERSION, Planner, dataset, done_view, run_view, service
 from streamlit.testing.v1 import AppTest
 
-from app import address, backend, dead, newest, orders, outcome, prediction, traces
+from app import address, backend, dead, live, newest, orders, outcome, prediction, traces
 from app.format import plain
 from flows import control, summary
 from flows.control import Accepted
@@ -252,8 +253,28 @@ def test_the_running_run_can_be_cancelled_after_a_question(server: Server, monke
     page = opened()
     page.button(key="cancel").click().run()
     assert not ended
+    page.run()  # a service that came back draws the whole view anew: the question stays
     page.button(key="confirmed").click().run()
     assert ended == [server.views[0].run_id]
+    assert not [button for button in page.run().button if button.key == "confirmed"]
+
+
+def test_a_cancel_that_comes_to_no_end_can_be_asked_for_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(backend, "cancel", lambda run_id: ended.append(run_id) or "asked")
+    now = datetime.now(UTC)
+    server.views = [run_view(1, "running", message="being cancelled", cancel_asked_at=now.isoformat())]
+    assert opened().button(key="cancel").disabled
+    long_ago = (now - timedelta(seconds=live.ASK_AGAIN_S + 1)).isoformat()
+    server.views = [replace(server.views[0], cancel_asked_at=long_ago)]
+    opened().button(key="again").click().run()
+    assert ended == [server.views[0].run_id]
+
+
+def test_the_word_on_a_run_that_ended_is_a_sentence() -> None:
+    assert live.whole("cancelled", "as it was asked for") == "Cancelled as it was asked for"
+    assert live.whole("cancelled", "cancelled before it started") == "Cancelled before it started"
+    assert live.whole("running", "being cancelled") == "Being cancelled"
 
 
 def test_updates_are_those_of_a_run_with_the_same_samples_else_counted(

@@ -20,6 +20,7 @@ from flows.life import cancel_lock, run_lock
 from flows.patrol import Patrol
 from flows.process import Process
 from flows.project import Project
+from flows.runview import collect
 
 RUN = "20261130-120000-abcdef"
 
@@ -93,6 +94,8 @@ def test_a_second_cancel_starts_again_what_came_to_no_end(project: Project, star
     assert starts == [RUN, RUN]
     record = runfile.read(project.workspace(RUN)) or {}
     assert record["cancel_asked_at"] == asked
+    (view,) = collect(project, lambda names: {}, 1)
+    assert view.cancel_asked_at == asked
     assert [line.rpartition(" ")[0] for line in record["proof"]] == ["asked", "asked again"]
 
 

@@ -1,11 +1,10 @@
 """Predict: what does a version say at a moment, and how far can it be trusted?"""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import streamlit as st
 
-from app import address, asking, dataset_reader, foresight, health, registry_reader, trust, version_words
+from app import address, asked_time, asking, dataset_reader, foresight, health, registry_reader, trust, version_words
 from app.candles import DOWN, HEIGHT, SHOWN, UP, chart, frame, picked
 from app.charts import MUTED, hbar
 from app.format import plain, short, spoken
@@ -16,7 +15,6 @@ from flows.control import Judgement, Prediction, VersionView
 
 COLOURS = {"buy": UP, "hold": MUTED, "sell": DOWN}
 LEAST_AHEAD, MOST_AHEAD = 25, 75  # candles after the decision that are in sight
-FORM = "%Y-%m-%d %H:%M"
 
 
 def page() -> None:
@@ -41,7 +39,7 @@ def page() -> None:
             st.subheader("Test split", anchor=False)
             st.caption(f"{plain(judged)}.")
         else:
-            trust.show(judged, open_time)
+            trust.show(judged, asked_time.open_time)
     try:
         with filters:
             source, trades, time = where(version, None if isinstance(judged, str) else judged)
@@ -77,23 +75,7 @@ def where(version: VersionView, judged: Judgement | None) -> tuple[str, list[Ann
     trades = dataset_reader.trades(source)
     moments = {f"{trade.annotation_id} {word}": time for trade in trades for word, time in asking.moments(trade)}
     start = judged.rows[0].time if judged and judged.rows else max(moments.values(), default=0)
-    wanted = st.query_params.get("time", "")
-    time = asking.parse(wanted, start)
-    if wanted and asking.parse(wanted, -1) < 0:
-        st.warning(f"The link's time {plain(wanted)} is none; expected one like 2026-11-28 14:10, UTC.")
-
-    def typed() -> None:
-        open_time(asking.parse(st.session_state["typed time"], time))
-
-    def jumped() -> None:
-        if st.session_state["jump"]:
-            open_time(moments[st.session_state["jump"]])
-            st.session_state["jump"] = None
-
-    st.session_state["typed time"] = f"{datetime.fromtimestamp(time, UTC):{FORM}}"
-    st.text_input("Time, UTC", key="typed time", max_chars=25, width=170, on_change=typed)
-    st.selectbox("Go to", list(moments), index=None, placeholder="a trade", key="jump", on_change=jumped, width=170)
-    return source, trades, time
+    return source, trades, asked_time.choose(moments, start)
 
 
 def dataset_input(version: VersionView) -> str:
@@ -111,10 +93,6 @@ def dataset_input(version: VersionView) -> str:
             key="source",
         )
     )
-
-
-def open_time(time: int) -> None:
-    st.query_params["time"] = f"{datetime.fromtimestamp(time, UTC):{FORM}}"
 
 
 def draw(version: VersionView, source: str, trades: list[Annotation], time: int, judged: Judgement | None) -> None:
@@ -147,17 +125,18 @@ def candles(said: Prediction, source: str, trades: list[Annotation], timeframe: 
     missing = shown.visible(said.time) + ahead + 1 - len(shown.open_time)
     shown = foresight.extended(shown, missing) if missing > 0 else shown
     table = foresight.with_expected(frame(shown), shown, said)
-    lines, areas = foresight.unseen(shown, said)
+    rows = judged.rows if judged else ()
+    lines, areas = foresight.unseen(shown, said, rows)
     names = table["time"].tolist()
     own = [trade for trade in trades if trade.symbol == said.symbol and shown.holds(trade.entry_time)]
     points = [point for trade in own for point in ends(shown, names, trade, False)]
-    points += foresight.mistakes(shown, judged.rows, said) if judged else []
+    points += foresight.mistakes(shown, rows, said)
     key = f"foresight {said.version} {said.time} {timeframe}"
 
     def clicked() -> None:
         row = picked(st.session_state[key])
         if row is not None:
-            open_time(int(shown.open_time[row]) + shown.step_s)
+            asked_time.open_time(int(shown.open_time[row]) + shown.step_s)
 
     st.echarts_chart(
         chart(

@@ -1,5 +1,7 @@
 """Registry: which version serves, which may take its place, and which checkpoints may go."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app import address, health, pressed, promoting, pruning, registry_reader, version_words, whiskers
@@ -51,7 +53,7 @@ def versions(found: Registry) -> None:
             )
     with right:
         promoting.box(chosen, found)
-        st.table(facts(chosen), border="horizontal")
+        st.table(facts(chosen, found.versions), border="horizontal")
 
 
 def table(found: Registry) -> VersionView:
@@ -98,15 +100,21 @@ def select(key: str, numbers: list[int], opened: int) -> None:
         st.query_params[address.VERSION] = str(numbers[rows[0]])
 
 
-def facts(entry: VersionView) -> dict[str, str]:
+def same_weights(first: VersionView, second: VersionView) -> bool:
+    return bool(first.weights_sha256) and first.weights_sha256 == second.weights_sha256
+
+
+def facts(entry: VersionView, known: Sequence[VersionView]) -> dict[str, str]:
+    twins = [str(one.version) for one in known if one is not entry and same_weights(one, entry)]
     found = {
         "Run": entry.run_id or MISSING,
         "Dataset": entry.dataset_version.removesuffix(".dir") or MISSING,
         "Parameters": count(entry.parameters) if entry.parameters else MISSING,
         "Weights": f"sha256 {entry.weights_sha256[:12]}" if entry.weights_sha256 else MISSING,
+        "Same weights": f"version {', '.join(twins)}: each run registers its own" if twins else "",
         "Last became champion": entry.reason or MISSING,
     }
-    return {name: plain(text) for name, text in found.items()}
+    return {name: plain(text) for name, text in found.items() if text}
 
 
 page()
