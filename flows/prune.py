@@ -99,16 +99,21 @@ def of_cache(project: Project, tracking: "MlflowClient | None", going: set[Path]
 
 
 def weighed(judged: Iterable[tuple[str, Verdict]], budget_bytes: int, notes: tuple[str, ...]) -> PrunePlan:
-    """Adds the bytes: those of files whose last name goes with the item, or that it keeps."""
+    """Adds the bytes: of files whose last name goes with the item, or that it is the first to keep."""
     gone: Counter[tuple[int, int]] = Counter()
+    kept: set[tuple[int, int]] = set()
     items = []
     for place, entry in judged:
         size = 0
         for _, info in disk.entries(entry.path):
             inode = (info.st_dev, info.st_ino)
-            gone[inode] += entry.goes
-            last = gone[inode] == info.st_nlink if entry.goes else gone[inode] == 0
-            size += info.st_blocks * 512 if last else 0
+            if entry.goes:
+                gone[inode] += 1
+                counts = gone[inode] == info.st_nlink
+            else:
+                counts = inode not in kept
+                kept.add(inode)
+            size += info.st_blocks * 512 if counts else 0
         items.append(
             PruneItem(
                 place=place,

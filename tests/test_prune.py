@@ -317,6 +317,19 @@ def test_what_preprocess_makes_again_goes_with_its_object(project: Project) -> N
     assert (project.workspace(THIRD) / "artifacts" / "samples.npz").exists()
 
 
+def test_bytes_of_a_file_with_many_names_count_once(tmp_path: Path) -> None:
+    names = [tmp_path / name for name in ("goes too", "one", "other", "last")]
+    names[0].write_bytes(bytes(2**16))
+    for name in names[1:]:
+        os.link(names[0], name)
+    judged = [("run", verdict.verdict(name, name.name, name == names[0], "why", None)) for name in names]
+    planned = prune.weighed(judged, 0, ())
+    assert [item.bytes for item in planned.items] == [0, 2**16, 0, 0]
+    assert (planned.free_bytes, planned.kept_bytes) == (0, 2**16)
+    every = [(place, replace(entry, goes=True)) for place, entry in judged]
+    assert prune.weighed(every, 0, ()).free_bytes == 2**16
+
+
 def test_prune_never_races_a_registration(project: Project) -> None:
     """A version made between the plan and the removal keeps its model."""
     client, _ = register(project, RUN)
