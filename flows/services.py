@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import psutil
 
-from flows import database, tracking
+from flows import database
 from flows.addresses import alone
 from flows.errors import ServiceDownError
 from flows.project import Project
@@ -49,7 +49,7 @@ def stand(project: Project, ports: Ports, say: Callable[[str], None]) -> None:
     (project.state / "logs").mkdir(parents=True, exist_ok=True)
     running: list[Running] = []
     try:
-        tracking.client(project, tracking.file_uri(project))
+        database.open_record(project)
         say("starting MLflow, Prefect and the page")
         for server in first:
             running.append((server, start(project, ports, server)))

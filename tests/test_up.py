@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from scripted import wait_for
 from test_cli import pivotline, refused
+from test_doors import free_port
 
 from flows import addresses, services, tracking
 from flows.checks import machine
@@ -172,6 +173,14 @@ def test_the_record_is_made_in_the_file_whatever_the_environment_names(
 
 
 @pytest.mark.slow
+def test_a_damaged_record_of_mlflow_is_named_with_its_remedy(project: Project) -> None:
+    (project.state / "mlflow.db").write_bytes(b"no database" * 700)
+    with pytest.raises(
+        ServiceDownError, match=r"database is damaged\); put .*mlflow\.db back .* `pivotline sync --again`"
+    ):
+        services.stand(project, Ports(**{name: free_port() for name in ("app", "mlflow", "prefect")}), print)
+
+
 def test_a_damaged_database_of_prefect_is_named_with_its_remedy(project: Project, tmp_path: Path) -> None:
     """By `up`, whose Prefect does not start with it, and by doctor."""
     path = tmp_path / "state" / "prefect" / "prefect.db"
