@@ -63,7 +63,7 @@ def page_without(stack: Stack, missing: str) -> Iterator[str]:
         "MLFLOW_TRACKING_URI": f"http://127.0.0.1:{ports['mlflow']}",
         "PREFECT_API_URL": f"http://127.0.0.1:{ports['prefect']}/api",
     }
-    words = f"-m streamlit run app/main.py --server.address 127.0.0.1 --server.port {ports['app']}".split()
+    words = f"-m app --server.address 127.0.0.1 --server.port {ports['app']}".split()
     with subprocess.Popen(
         [sys.executable, *words],
         cwd=stack.project.root,

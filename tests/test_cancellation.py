@@ -17,6 +17,7 @@ from flows.errors import ResourceError
 from flows.keeper import Keeper, holding
 from flows.ledger import Attempt
 from flows.life import cancel_lock, run_lock
+from flows.params import Params, as_dict
 from flows.patrol import Patrol
 from flows.process import Process
 from flows.project import Project
@@ -32,7 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     project = Project(root=tmp_path, state=tmp_path / "state")
     project.workspace(RUN).mkdir(parents=True)
     plain = {"run_id": RUN, "state": "running", "created_at": runfile.now(), "dataset_version": ""}
-    runfile.write(project.workspace(RUN), plain | {"params": {}, "stages": {}})
+    runfile.write(project.workspace(RUN), plain | {"params": as_dict(Params()), "stages": {}})
     project.make_state()
     return project
 

@@ -175,7 +175,7 @@ def serves(process: psutil.Process, project: Project) -> bool:
         words = process.cmdline()
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
-    return in_folder(process, str(project.root)) and ("streamlit" in words or words[3:5] == ["mlflow", "server"])
+    return in_folder(process, str(project.root)) and words[2:4] in (["flows.tether", "app"], ["flows.tether", "mlflow"])
 
 
 def in_folder(process: psutil.Process, folder: str) -> bool:
