@@ -5,7 +5,7 @@ After each kill and each end the doctor is asked whether every promise holds.
     python -m bench.crash --kills 200 --out bench/crash.json
 
 Half of the kills of the train stage come at its file call N = 1, 2, 3 …, all others after a random time. With
-`--seconds` it stops early; started again with the same file it goes on counting.
+`--seconds` it stops early.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.claims import finish
 from bench.forked import CONTEXT, Stage
-from bench.tally import STAGES, Tally, claims, load, table
+from bench.tally import STAGES, Tally, claims, table
 from flows import doctor, runfile, sync, tracking
 from flows.checks.finding import BROKEN
 from flows.params import Params, as_dict, change, write_params
@@ -152,9 +152,9 @@ def judge(project: Project, workspace: Path, wanted: dict[str, Any], tally: Tall
     tally.wrong += [f"{workspace.name}: {', '.join(differing)}"] if differing else []
 
 
-def crash(kills: int, seconds: float, seed: int, before: Tally) -> Tally:
+def crash(kills: int, seconds: float, seed: int) -> Tally:
     """Kills until there were so many, or until the time is up and the run at hand has ended."""
-    tally, draw, deadline = before, random.Random(seed + before.killed), time.monotonic() + seconds
+    tally, draw, deadline = Tally(), random.Random(seed), time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="pivotline-crash-") as folder:
         project = prepare(Path(folder))
         wanted, took_s = clean(project)
@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("bench/crash.json"))
     given = parser.parse_args()
-    tally = crash(given.kills, given.seconds, given.seed, load(given.out))
+    tally = crash(given.kills, given.seconds, given.seed)
     print("\n".join(table(tally)))
     finish(given.out, claims(tally), vars(tally))
 

@@ -1,9 +1,7 @@
-"""What killing runs came to so far: kills by stage, runs that ended as the undisturbed one, what the doctor found."""
+"""What killing runs came to: kills by stage, runs that ended as the undisturbed one, what the doctor found."""
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bench.claims import Claim
 
@@ -24,13 +22,6 @@ class Tally:
     @property
     def killed(self) -> int:
         return sum(self.kills.values())
-
-
-def load(path: Path) -> Tally:
-    if not path.exists():
-        return Tally()
-    found = json.loads(path.read_text(encoding="utf-8"))["details"]
-    return Tally(**found | {"kills": Counter(found["kills"])})
 
 
 def table(tally: Tally) -> list[str]:
