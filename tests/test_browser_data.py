@@ -206,6 +206,7 @@ def page_frees_a_checkpoint(page: Page, stack: Stack, address: str) -> None:
     kept = next(path for path in (run / "checkpoints").iterdir() if path.name.startswith("step-"))
     weights, _, state = checkpoint.load(kept)
     older = checkpoint.save(kept.parent, 1, weights, None, state)
+    page.wait_for_timeout(11_000)  # the page's plan may be ten seconds old
     page.goto(f"{address}registry")
     removal = re.compile(r"Remove \d+ items?")
     page.get_by_role("button", name=removal).last.click()

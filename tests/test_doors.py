@@ -181,7 +181,7 @@ def serves(process: psutil.Process, project: Project) -> bool:
 def in_folder(process: psutil.Process, folder: str) -> bool:
     try:
         return process.cwd() == folder
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
+    except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):  # one in a folder too deep to be named
         return False
 
 

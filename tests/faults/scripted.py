@@ -168,7 +168,7 @@ def living(workspace: Path) -> list[int]:
         try:
             if Path(process.cwd()).is_relative_to(workspace) and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process.pid)
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
+        except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):  # one in a folder too deep to be named
             continue
     return found
 
